@@ -1,107 +1,26 @@
 package value
 
 import (
-	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
-// Shape is the ordered key list that records share: one pointer comparison
-// tells whether two records have the same fields in the same order. Shapes
-// form a tree of transitions and are safe for concurrent use.
-type Shape struct {
-	keys  []string
-	index map[string]int // nil while there are few keys
-
-	mu   sync.RWMutex
-	next map[string]*Shape
-}
-
-// EmptyShape is the root of all shapes.
-var EmptyShape = &Shape{}
-
-// fewKeys is up to how many keys a linear search beats a map.
-const fewKeys = 8
-
-// Keys is the ordered key list; it must not be changed.
-func (s *Shape) Keys() []string { return s.keys }
-
-// Slot is the position of key, or -1.
-func (s *Shape) Slot(key string) int {
-	if s.index != nil {
-		if i, ok := s.index[key]; ok {
-			return i
-		}
-		return -1
-	}
-	for i, k := range s.keys {
-		if k == key {
-			return i
-		}
-	}
-	return -1
-}
-
-// With is the shape with key appended; key must not be in s.
-func (s *Shape) With(key string) *Shape {
-	s.mu.RLock()
-	next := s.next[key]
-	s.mu.RUnlock()
-	if next != nil {
-		return next
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if next := s.next[key]; next != nil {
-		return next
-	}
-	next = extend(s.keys, key)
-	if len(s.next) < maxTransitions {
-		if s.next == nil {
-			s.next = make(map[string]*Shape)
-		}
-		s.next[key] = next
-	}
-	return next
-}
-
-// maxTransitions bounds the tree: objects used as maps (keys that are data)
-// get shapes of their own instead of growing it for ever.
-const maxTransitions = 64
-
-// extend builds the shape of keys and one more.
-func extend(keys []string, key string) *Shape {
-	all := make([]string, len(keys)+1)
-	copy(all, keys)
-	all[len(keys)] = key
-	s := &Shape{keys: all}
-	if len(all) > fewKeys {
-		s.index = make(map[string]int, len(all))
-		for i, k := range all {
-			s.index[k] = i
-		}
-	}
-	return s
-}
-
-// ShapeOf is the shape of the given distinct keys.
-func ShapeOf(keys ...string) *Shape {
-	s := EmptyShape
-	for _, k := range keys {
-		s = s.With(k)
-	}
-	return s
-}
-
 // Record is the object behind a record: Vals[i] belongs to Shape.Keys()[i].
+// Neither is changed once the record is shared.
 type Record struct {
 	kind  Kind
+	grown atomic.Bool // the room behind Vals has been given to a longer record
 	Shape *Shape
 	Vals  []Value
 }
 
 // NewRecord makes a record that owns vals; len(vals) is the shape's length.
 func NewRecord(shape *Shape, vals []Value) Value {
-	return Value{unsafe.Pointer(&Record{KindRecord, shape, vals}), 0}
+	return newRecord(shape, vals).Value()
+}
+
+func newRecord(shape *Shape, vals []Value) *Record {
+	return &Record{kind: KindRecord, Shape: shape, Vals: vals[:len(vals):len(vals)]}
 }
 
 // AsRecord is the object behind a record.
@@ -121,29 +40,46 @@ func (r *Record) Get(key string) (Value, bool) {
 	return Null, false
 }
 
-// Set returns a copy with key set; an existing key keeps its position.
+// Set returns a copy with key set; an existing key keeps its position. Adding
+// new keys one after the other to the newest record is linear: the copies
+// share their common beginning.
 func (r *Record) Set(key string, v Value) *Record {
-	i := r.Shape.Slot(key)
-	if i >= 0 {
+	if i := r.Shape.Slot(key); i >= 0 {
 		vals := append([]Value(nil), r.Vals...)
 		vals[i] = v
-		return &Record{KindRecord, r.Shape, vals}
+		return newRecord(r.Shape, vals)
 	}
-	vals := make([]Value, len(r.Vals)+1)
-	copy(vals, r.Vals)
-	vals[len(r.Vals)] = v
-	return &Record{KindRecord, r.Shape.With(key), vals}
+	vals := r.Vals
+	if cap(vals) == len(vals) || r.grown.Swap(true) {
+		vals = make([]Value, len(r.Vals), roomFor(len(r.Vals)))
+		copy(vals, r.Vals)
+	}
+	return &Record{kind: KindRecord, Shape: r.Shape.With(key), Vals: append(vals, v)}
+}
+
+// roomFor is the capacity for n items that are about to grow.
+func roomFor(n int) int {
+	if n < fewKeys {
+		return n + 1
+	}
+	return 2 * n
 }
 
 // RecordBuilder collects fields in order; a repeated key keeps its first
 // position and its last value. The zero RecordBuilder is ready.
 type RecordBuilder struct {
-	shape *Shape
+	shape *Shape         // while there are few keys
+	keys  []string       // after that
+	at    map[string]int // positions in keys
 	vals  []Value
 }
 
 // Add sets a field.
 func (b *RecordBuilder) Add(key string, v Value) {
+	if b.at != nil {
+		b.addKey(key, v)
+		return
+	}
 	if b.shape == nil {
 		b.shape = EmptyShape
 	}
@@ -151,55 +87,44 @@ func (b *RecordBuilder) Add(key string, v Value) {
 		b.vals[i] = v
 		return
 	}
+	if b.shape.Len() >= maxTracked {
+		b.leaveTree()
+		b.addKey(key, v)
+		return
+	}
 	b.shape = b.shape.With(key)
 	b.vals = append(b.vals, v)
 }
 
+// leaveTree goes on with a key list of the builder's own.
+func (b *RecordBuilder) leaveTree() {
+	b.keys = append(b.keys, b.shape.keys...)
+	b.at = make(map[string]int, 2*len(b.keys))
+	for i, k := range b.keys {
+		b.at[k] = i
+	}
+}
+
+func (b *RecordBuilder) addKey(key string, v Value) {
+	if i, ok := b.at[key]; ok {
+		b.vals[i] = v
+		return
+	}
+	b.at[key] = len(b.keys)
+	b.keys = append(b.keys, key)
+	b.vals = append(b.vals, v)
+}
+
+// Len is the number of fields so far.
+func (b *RecordBuilder) Len() int { return len(b.vals) }
+
 // Done is the finished record; the builder must not be used again.
 func (b *RecordBuilder) Done() Value {
+	if b.at != nil {
+		return NewRecord(&Shape{keys: b.keys, index: &keyIndex{at: b.at}}, b.vals)
+	}
 	if b.shape == nil {
 		b.shape = EmptyShape
 	}
 	return NewRecord(b.shape, b.vals)
-}
-
-// Table is the object behind a table: records, usually of one shape.
-type Table struct {
-	kind Kind
-	Rows []*Record
-}
-
-// NewTable makes a table that owns rows.
-func NewTable(rows []*Record) Value { return Value{unsafe.Pointer(&Table{KindTable, rows}), 0} }
-
-// AsTable is the object behind a table.
-func (v Value) AsTable() *Table { return (*Table)(v.p) }
-
-// Columns is the key list of all rows in first-seen order.
-func (t *Table) Columns() []string {
-	if len(t.Rows) == 0 {
-		return nil
-	}
-	first := t.Rows[0].Shape
-	cols := first.keys
-	var seen map[string]bool
-	for _, r := range t.Rows[1:] {
-		if r.Shape == first {
-			continue
-		}
-		if seen == nil {
-			seen = make(map[string]bool, len(cols))
-			for _, k := range cols {
-				seen[k] = true
-			}
-			cols = append([]string(nil), cols...)
-		}
-		for _, k := range r.Shape.keys {
-			if !seen[k] {
-				seen[k] = true
-				cols = append(cols, k)
-			}
-		}
-	}
-	return cols
 }

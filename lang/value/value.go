@@ -1,3 +1,11 @@
+// Package value holds the language's values: one file per type, and what every
+// type needs: comparing, rendering, converting, encoding.
+//
+// Values are immutable and safe to share between goroutines; whoever makes a
+// value owns its parts until it hands them over. Nothing here reads a file,
+// starts a program, or knows a session: bytes that live elsewhere come in
+// through Blob. Input from outside (JSON, stored values) never makes this
+// package panic or recurse without limit.
 package value
 
 import (
@@ -171,18 +179,6 @@ func NewDatetime(t time.Time) Value { return Value{unsafe.Pointer(&Datetime{Kind
 
 // AsDatetime is the instant of a datetime.
 func (v Value) AsDatetime() time.Time { return (*Datetime)(v.p).T }
-
-// List is the object behind a list. Items are never changed once shared.
-type List struct {
-	kind  Kind
-	Items []Value
-}
-
-// NewList makes a list that owns items.
-func NewList(items []Value) Value { return Value{unsafe.Pointer(&List{KindList, items}), 0} }
-
-// AsList is the object behind a list.
-func (v Value) AsList() *List { return (*List)(v.p) }
 
 // Range is two ints and whether the end belongs to it.
 type Range struct {

@@ -1,0 +1,286 @@
+package value
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxItems is the number of elements above which a sequence is refused with
+// overflow instead of being materialised.
+const MaxItems = 1 << 24
+
+// bytesPreview is how many bytes of content-addressed bytes JSON shows.
+const bytesPreview = 256
+
+// JSON encodes v, compact or indented by two spaces. A sequence or text over
+// the limits raises overflow; reading large bytes may raise io_error.
+func JSON(v Value, pretty bool) (string, *Error) {
+	b, err := EncodeJSON(nil, v, pretty)
+	if err != nil {
+		return "", err
+	}
+	return string(b), nil
+}
+
+// EncodeJSON is JSON appended to dst.
+func EncodeJSON(dst []byte, v Value, pretty bool) ([]byte, *Error) {
+	e := jsonEncoder{dst: dst, pretty: pretty, start: len(dst)}
+	if v.Kind() == KindBytes {
+		e.wholeBytes(v.AsBytes())
+	} else {
+		e.value(v, 0)
+	}
+	if e.err != nil {
+		return dst, e.err
+	}
+	return e.dst, nil
+}
+
+// AppendJSONString appends s as a JSON string, escaping only what must be.
+func AppendJSONString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	dst = appendJSONText(dst, s)
+	return append(dst, '"')
+}
+
+func appendJSONText(dst []byte, s string) []byte {
+	for i := 0; i < len(s); {
+		n, ascii := plain(s, i)
+		if n > 0 {
+			part := s[i : i+n]
+			if !ascii && !utf8.ValidString(part) {
+				part = validText(part)
+			}
+			dst = append(dst, part...)
+			i += n
+			continue
+		}
+		dst = appendJSONEscape(dst, s[i])
+		i++
+	}
+	return dst
+}
+
+func appendJSONEscape(dst []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', c)
+	case '\b':
+		return append(dst, '\\', 'b')
+	case '\f':
+		return append(dst, '\\', 'f')
+	case '\n':
+		return append(dst, '\\', 'n')
+	case '\r':
+		return append(dst, '\\', 'r')
+	case '\t':
+		return append(dst, '\\', 't')
+	}
+	const hex = "0123456789abcdef"
+	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+}
+
+// AppendJSONFloat appends f with its shortest digits, keeping ".0", with an
+// exponent only below 1e-6 and from 1e21 on; null when f is not finite.
+func AppendJSONFloat(dst []byte, f float64) []byte {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return append(dst, "null"...)
+	}
+	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+		dst = strconv.AppendFloat(dst, f, 'e', -1, 64)
+		if n := len(dst); n >= 4 && dst[n-4] == 'e' && dst[n-3] == '-' && dst[n-2] == '0' {
+			dst[n-2] = dst[n-1]
+			dst = dst[:n-1]
+		}
+		return dst
+	}
+	start := len(dst)
+	dst = strconv.AppendFloat(dst, f, 'f', -1, 64)
+	for _, c := range dst[start:] {
+		if c == '.' {
+			return dst
+		}
+	}
+	return append(dst, '.', '0')
+}
+
+// jsonEncoder appends values to dst; after the first error it does nothing.
+type jsonEncoder struct {
+	dst    []byte
+	start  int
+	pretty bool
+	err    *Error
+}
+
+func (e *jsonEncoder) str(s string) { e.dst = AppendJSONString(e.dst, s) }
+
+// newline starts a line at a depth when pretty.
+func (e *jsonEncoder) newline(depth int) {
+	if !e.pretty {
+		return
+	}
+	e.dst = append(e.dst, '\n')
+	for range depth {
+		e.dst = append(e.dst, ' ', ' ')
+	}
+}
+
+func (e *jsonEncoder) key(k string) {
+	e.str(k)
+	e.dst = append(e.dst, ':')
+	if e.pretty {
+		e.dst = append(e.dst, ' ')
+	}
+}
+
+func (e *jsonEncoder) value(v Value, depth int) {
+	if e.err != nil {
+		return
+	}
+	if len(e.dst)-e.start > MaxText {
+		e.err = Errorf(CodeOverflow, "JSON text over %d bytes", MaxText)
+		return
+	}
+	switch v.Kind() {
+	case KindNull:
+		e.dst = append(e.dst, "null"...)
+	case KindBool:
+		e.dst = strconv.AppendBool(e.dst, v.AsBool())
+	case KindInt, KindDuration:
+		e.dst = strconv.AppendInt(e.dst, v.n, 10)
+	case KindSize:
+		e.dst = strconv.AppendUint(e.dst, v.AsSize(), 10)
+	case KindFloat:
+		e.dst = AppendJSONFloat(e.dst, v.AsFloat())
+	case KindStr, KindPath:
+		e.str(v.AsStr())
+	case KindGlob:
+		e.str(v.AsGlob().Pattern)
+	case KindRegex:
+		e.str(v.AsRegex().Src)
+	case KindDatetime:
+		e.str(ZonedDatetime(v.AsDatetime()))
+	case KindTime:
+		e.str(FormatTime(v.AsTimeOfDay()))
+	case KindBytes:
+		e.nestedBytes(v.AsBytes(), depth)
+	case KindList, KindRange, KindTable, KindRecord, KindOutcome, KindError:
+		if depth >= MaxDepth {
+			e.str("…")
+			return
+		}
+		e.container(v, depth)
+	default:
+		e.str(Inline(v))
+	}
+}
+
+func (e *jsonEncoder) container(v Value, depth int) {
+	switch v.Kind() {
+	case KindList:
+		items := v.AsList().Items
+		e.sequence(len(items), depth, func(i int) { e.value(items[i], depth+1) })
+	case KindTable:
+		rows := v.AsTable().Rows
+		e.sequence(len(rows), depth, func(i int) { e.record(rows[i], depth+1) })
+	case KindRange:
+		r := v.AsRange()
+		if r.Len() > MaxItems {
+			e.err = Errorf(CodeOverflow, "a range of %d elements is too long for JSON", r.Len())
+			return
+		}
+		e.sequence(int(r.Len()), depth, func(i int) {
+			e.dst = strconv.AppendInt(e.dst, r.Start+int64(i), 10)
+		})
+	case KindRecord:
+		e.record(v.AsRecord(), depth)
+	case KindOutcome:
+		e.record(outcomeRecord(v.AsOutcome()), depth)
+	case KindError:
+		err := v.AsError()
+		e.record(&Record{kind: KindRecord, Shape: ShapeOf("code", "msg"), Vals: []Value{Str(err.Code), Str(err.Msg)}}, depth)
+	}
+}
+
+// outcomeRecord is how an outcome looks in JSON. A failed one has no value.
+func outcomeRecord(o *Outcome) *Record {
+	status, _, _ := o.Field("status")
+	out, _ := o.OutValue()
+	return &Record{
+		kind: KindRecord, Shape: ShapeOf("status", "ok", "out", "err"),
+		Vals: []Value{status, Bool(o.OK), out, o.Stderr},
+	}
+}
+
+func (e *jsonEncoder) sequence(n, depth int, item func(i int)) {
+	e.dst = append(e.dst, '[')
+	for i := 0; i < n && e.err == nil; i++ {
+		if i > 0 {
+			e.dst = append(e.dst, ',')
+		}
+		e.newline(depth + 1)
+		item(i)
+	}
+	if n > 0 {
+		e.newline(depth)
+	}
+	e.dst = append(e.dst, ']')
+}
+
+func (e *jsonEncoder) record(r *Record, depth int) {
+	if depth >= MaxDepth {
+		e.str("…")
+		return
+	}
+	e.dst = append(e.dst, '{')
+	for i, k := range r.Shape.keys {
+		if e.err != nil {
+			return
+		}
+		if i > 0 {
+			e.dst = append(e.dst, ',')
+		}
+		e.newline(depth + 1)
+		e.key(k)
+		e.value(r.Vals[i], depth+1)
+	}
+	if len(r.Vals) > 0 {
+		e.newline(depth)
+	}
+	e.dst = append(e.dst, '}')
+}
+
+// wholeBytes encodes bytes as their text, wherever they lie.
+func (e *jsonEncoder) wholeBytes(b *Bytes) {
+	all, err := b.All(0)
+	if err != nil {
+		e.err = asError(err, CodeIO)
+		return
+	}
+	e.str(Lossy(all))
+}
+
+// nestedBytes encodes resident bytes as text and others as a reference.
+func (e *jsonEncoder) nestedBytes(b *Bytes, depth int) {
+	if b.Ref() == "" {
+		e.wholeBytes(b)
+		return
+	}
+	e.record(&Record{
+		kind: KindRecord, Shape: ShapeOf("$", "ref", "len", "preview"),
+		Vals: []Value{Str("bytes_ref"), Str(b.Ref()), Int(b.Len()), Str(b.Preview(bytesPreview))},
+	}, depth)
+}
+
+// Preview is the first n bytes as text, cut between characters.
+func (b *Bytes) Preview(n int) string {
+	buf := make([]byte, min(int64(n), b.Len()))
+	got, _ := b.ReadAt(buf, 0)
+	buf = buf[:got]
+	if int64(got) < b.Len() {
+		buf = buf[:wholeRunes(buf)]
+	}
+	return strings.ToValidUTF8(string(buf), "\uFFFD")
+}

@@ -1,0 +1,55 @@
+package value
+
+import (
+	"regexp"
+	"unsafe"
+)
+
+// Regex is the object behind a regex. Its methods are the only way to match,
+// so that simple patterns can have fast paths.
+type Regex struct {
+	kind Kind
+	Src  string // as written
+	re   *regexp.Regexp
+}
+
+// NewRegex compiles src; a bad pattern is an arg_error.
+func NewRegex(src string) (Value, *Error) {
+	re, err := regexp.Compile(unicodeClasses(src))
+	if err != nil {
+		return Null, Errorf(CodeArg, "invalid regex: %s", regexReason(src, err))
+	}
+	return Value{unsafe.Pointer(&Regex{KindRegex, src, re}), 0}, nil
+}
+
+// AsRegex is the object behind a regex.
+func (v Value) AsRegex() *Regex { return (*Regex)(v.p) }
+
+// regexReason words what is wrong in terms of the pattern as written, when the
+// pattern as written has the same fault.
+func regexReason(src string, err error) string {
+	if _, own := regexp.Compile(src); own != nil {
+		return own.Error()
+	}
+	return err.Error()
+}
+
+// Match reports whether s contains a match.
+func (r *Regex) Match(s string) bool { return r.re.MatchString(s) }
+
+// Find is the place of the first match, or nil.
+func (r *Regex) Find(s string) []int { return r.re.FindStringIndex(s) }
+
+// FindAll are the whole matches from left to right.
+func (r *Regex) FindAll(s string) []string { return r.re.FindAllString(s, -1) }
+
+// Groups are the places of the first match and its groups in pairs, -1 where a
+// group took no part; nil without a match.
+func (r *Regex) Groups(s string) []int { return r.re.FindStringSubmatchIndex(s) }
+
+// GroupNames are the names by group number; "" for those without, and for 0.
+func (r *Regex) GroupNames() []string { return r.re.SubexpNames() }
+
+// Replace replaces every match. In rep $1, $name and ${name} are groups and $$
+// is a dollar sign.
+func (r *Regex) Replace(s, rep string) string { return r.re.ReplaceAllString(s, rep) }

@@ -1,0 +1,78 @@
+package value
+
+import "unsafe"
+
+// slab cuts many small objects from few blocks. A block lives as long as any
+// of its objects, so blocks are bounded: a survivor keeps a few neighbours, not
+// the whole document.
+type slab struct {
+	texts   []text
+	records []Record
+	values  []Value
+	bytes   []byte
+}
+
+const (
+	slabFirst = 8
+	slabMost  = 256
+	// slabBytes bounds blocks of string bytes.
+	slabBytes = 16 << 10
+)
+
+// grow is the size of the block after one of n.
+func grow(n int) int { return min(max(2*n, slabFirst), slabMost) }
+
+// str makes a str of a copy of s, so that the source of s can go.
+func (b *slab) str(s string) Value {
+	if len(b.texts) == cap(b.texts) {
+		b.texts = make([]text, 0, grow(cap(b.texts)))
+	}
+	n := len(b.texts)
+	b.texts = b.texts[:n+1]
+	t := &b.texts[n]
+	t.kind, t.s = KindStr, b.copy(s)
+	return Value{unsafe.Pointer(t), 0}
+}
+
+func (b *slab) copy(s string) string {
+	if s == "" {
+		return ""
+	}
+	n := len(b.bytes)
+	if n+len(s) > cap(b.bytes) {
+		if len(s) > slabBytes/8 {
+			return string([]byte(s))
+		}
+		b.bytes = make([]byte, 0, min(max(2*cap(b.bytes), 64, len(s)), slabBytes))
+		n = 0
+	}
+	b.bytes = append(b.bytes, s...)
+	return unsafe.String(&b.bytes[n], len(s))
+}
+
+// vals is a copy of items.
+func (b *slab) vals(items []Value) []Value {
+	k := len(items)
+	n := len(b.values)
+	if n+k > cap(b.values) {
+		if k > slabMost/4 {
+			return append(make([]Value, 0, k), items...)
+		}
+		b.values = make([]Value, 0, max(grow(cap(b.values)), k))
+		n = 0
+	}
+	b.values = append(b.values, items...)
+	return b.values[n : n+k : n+k]
+}
+
+// record makes a record that owns vals.
+func (b *slab) record(shape *Shape, vals []Value) Value {
+	if len(b.records) == cap(b.records) {
+		b.records = make([]Record, 0, grow(cap(b.records)))
+	}
+	n := len(b.records)
+	b.records = b.records[:n+1]
+	r := &b.records[n]
+	r.kind, r.Shape, r.Vals = KindRecord, shape, vals
+	return r.Value()
+}
