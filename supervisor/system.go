@@ -1,0 +1,146 @@
+package supervisor
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// ErrShutdown is what Spawn returns once Shutdown has begun.
+var ErrShutdown = errors.New("actor system is shut down")
+
+// ErrNameTaken is what Spawn returns when the name is in use.
+var ErrNameTaken = errors.New("name is taken")
+
+// Options configures a System; the zero value works.
+type Options struct {
+	// Log takes failures and the library's own lines; nil discards them.
+	Log *slog.Logger
+	// Chaos makes actors fail in tests; nil never does.
+	Chaos Chaos
+	// OnEvent is told of restarts and give-ups, one event at a time and in
+	// order, on a goroutine that is no actor's. It may block.
+	OnEvent func(Event)
+}
+
+// Chaos decides whether an actor panics at a message, asked once before the
+// handler runs (the message is then not processed) and once after it has
+// returned (processed, but the actor does not live to tell). Lifecycle messages
+// are included. It is called from many goroutines.
+type Chaos func(actor string, msg any, after bool) bool
+
+// System is the one actor system of a process.
+type System struct {
+	as       *actor.ActorSystem
+	log      *slog.Logger
+	chaos    Chaos
+	strategy *strategy
+	events   events
+	calls    calls
+
+	mu     sync.Mutex
+	guards map[string]*guard // by full name, from reservation until Stopped was handled
+	closed bool
+}
+
+// New starts an empty actor system. It costs some milliseconds and megabytes.
+func New(o Options) *System {
+	s := &System{log: o.Log, chaos: o.Chaos, guards: map[string]*guard{}}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.events = events{fn: o.OnEvent, calls: &s.calls}
+	s.calls.log = s.log
+	s.strategy = &strategy{}
+	s.as = actor.NewActorSystem(
+		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
+			return slog.New(quiet{s.log.Handler()})
+		}),
+		actor.WithDeadLetterRequestLogging(false),
+		actor.WithDeadLetterThrottleCount(deadLetterLines),
+		actor.WithDeadLetterThrottleInterval(deadLetterPeriod),
+	)
+	s.as.EventStream.Subscribe(s.onDeadLetter)
+	return s
+}
+
+// At most deadLetterLines log lines on dead letters are written per period. The
+// library spends a goroutine on every period with a dead letter in it.
+const (
+	deadLetterLines  = 3
+	deadLetterPeriod = 100 * time.Millisecond
+)
+
+// onDeadLetter answers whoever asked an address that nobody has. The library
+// answers too, but without the request; guards and reply processes drop that.
+func (s *System) onDeadLetter(event any) {
+	if dead, ok := event.(*actor.DeadLetterEvent); ok && dead.Sender != nil {
+		s.Reply(dead.Sender, &Failed{Request: dead.Message, Actor: dead.PID.GetId(), Reason: reasonDead})
+	}
+}
+
+// Root is the library's context for code that is no actor.
+func (s *System) Root() *actor.RootContext { return s.as.Root }
+
+// PID is the address of the actor with this full name, such as
+// "kernel/sessions/session-default". The name need not be in use yet, and the
+// address holds across restarts and successors.
+func (s *System) PID(name string) *actor.PID { return s.as.NewLocalPID(name) }
+
+// Tell sends msg one way, from outside any actor. To a nil address it does
+// nothing.
+func (s *System) Tell(to *actor.PID, msg any) {
+	if to != nil {
+		s.as.Root.Send(to, msg)
+	}
+}
+
+// Reply answers a request after its handler has returned: keep ctx.Sender()
+// and pass it as to. It may be called from any goroutine and more than once;
+// only the first answer counts for Await. To a nil address it does nothing.
+func (s *System) Reply(to *actor.PID, msg any) { s.Tell(to, msg) }
+
+// After sends msg to an actor, usually oneself, when d has passed. After cancel
+// returns, the message may still be on its way; put an epoch in it if that
+// matters.
+func (s *System) After(d time.Duration, to *actor.PID, msg any) (cancel func()) {
+	timer := time.AfterFunc(d, func() { s.Tell(to, msg) })
+	return func() { timer.Stop() }
+}
+
+// Live is the sorted full names of all actors that have been spawned and have
+// not handled Stopped yet.
+func (s *System) Live() []string {
+	s.mu.Lock()
+	names := make([]string, 0, len(s.guards))
+	for name := range s.guards {
+		names = append(names, name)
+	}
+	s.mu.Unlock()
+	slices.Sort(names)
+	return names
+}
+
+// guardOf finds the guard of the actor that has the name now, or nil.
+func (s *System) guardOf(name string) *guard {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.guards[name]
+}
+
+// release frees the name of g and wakes those who wait for its end.
+func (s *System) release(g *guard) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.guards[g.name] == g {
+		delete(s.guards, g.name)
+	}
+	if g.gone != nil {
+		close(g.gone)
+		g.gone = nil
+	}
+}
