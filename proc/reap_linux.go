@@ -3,19 +3,24 @@ package proc
 import (
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// reapDelay gives those who wait for a child of their own the time to do so
-// before the reaper looks.
-const reapDelay = 50 * time.Millisecond
+// reapEvery is how often the reaper looks while there is a zombie; reapAge is
+// how long one must have been seen: whoever waits for a child takes it at once.
+const (
+	reapEvery = 100 * time.Millisecond
+	reapAge   = 300 * time.Millisecond
+)
 
 // startReaper makes orphaned descendants children of this process and reaps
-// them. Adopted is a zombie child that nobody of ours waits for and that lives
-// in another session than ours; children that other code starts without a new
-// session are never touched.
+// them. Adopted is a zombie child that nobody takes and that lived in another
+// session than ours; children that other code starts without a new session are
+// never touched.
 func (r *Runner) startReaper() {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		r.log.Warn("cannot adopt orphans", "err", err)
@@ -29,10 +34,11 @@ func (r *Runner) startReaper() {
 		timer := time.NewTimer(0)
 		defer timer.Stop()
 		armed := true
+		seen := map[int]time.Time{}
 		arm := func() {
 			if !armed {
 				armed = true
-				timer.Reset(reapDelay)
+				timer.Reset(reapEvery)
 			}
 		}
 		for {
@@ -43,7 +49,7 @@ func (r *Runner) startReaper() {
 				arm()
 			case <-timer.C:
 				armed = false
-				if r.reapAdopted() {
+				if r.reapAdopted(seen) {
 					arm()
 				}
 			}
@@ -51,29 +57,57 @@ func (r *Runner) startReaper() {
 	}()
 }
 
-// reapAdopted reaps until the first zombie is not one of ours to reap; it
-// reports whether another look is due because of that one.
-func (r *Runner) reapAdopted() (again bool) {
-	r.spawn.Lock()
-	defer r.spawn.Unlock()
+// reapAdopted reaps the zombies that have been seen long enough; it reports
+// whether another look is due.
+func (r *Runner) reapAdopted(seen map[int]time.Time) (again bool) {
+	if zombieChild() == 0 {
+		clear(seen)
+		return false
+	}
 	mine, _ := unix.Getsid(0)
-	for {
-		pid := zombieChild()
-		if pid <= 0 {
-			return false
-		}
-		r.mu.Lock()
-		own := r.own[pid]
-		r.mu.Unlock()
-		if own {
-			return true
-		}
-		if sid, err := unix.Getsid(pid); err != nil || sid == mine {
-			return err == nil
-		}
-		var ws unix.WaitStatus
-		if got, err := unix.Wait4(pid, &ws, unix.WNOHANG, nil); err != nil || got != pid {
-			return false
+	zombies := map[int]bool{}
+	for _, pid := range children() {
+		if s, ok := readStatus(pid); ok && s.state == 'Z' && s.session != mine && !r.isOwn(pid) {
+			zombies[pid] = true
 		}
 	}
+	for pid := range seen {
+		if !zombies[pid] {
+			delete(seen, pid)
+		}
+	}
+	for pid := range zombies {
+		since, ok := seen[pid]
+		switch {
+		case !ok:
+			seen[pid] = time.Now()
+		case time.Since(since) >= reapAge:
+			var ws unix.WaitStatus
+			unix.Wait4(pid, &ws, unix.WNOHANG, nil)
+			delete(seen, pid)
+		}
+	}
+	return true
+}
+
+func (r *Runner) isOwn(pid int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.own[pid]
+}
+
+// children lists the children of the main thread, to which orphans go.
+func children() []int {
+	self := strconv.Itoa(os.Getpid())
+	b, err := os.ReadFile("/proc/self/task/" + self + "/children")
+	if err != nil {
+		return []int{zombieChild()}
+	}
+	var pids []int
+	for _, f := range strings.Fields(string(b)) {
+		if pid, err := strconv.Atoi(f); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }

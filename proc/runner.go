@@ -53,10 +53,7 @@ type Runner struct {
 	tails *tailPool
 	paths pathCache
 
-	// spawn is held for reading while a child is forked and recorded, and for
-	// writing while the reaper decides which zombie children are adopted.
-	spawn sync.RWMutex
-	seq   atomic.Uint64
+	seq atomic.Uint64
 
 	mu    sync.Mutex
 	own   map[int]bool // pids that some goroutine of ours waits for

@@ -144,7 +144,7 @@ func (r *Runner) members(trees []*Tree) []Proc {
 			queue = append(queue, pid)
 		}
 	}
-	sel := newSelection(r.opts.KernelID, trees)
+	sel := newSelection(r, trees)
 	for _, s := range all {
 		if s.pid == self || s.session == mySession || s.dead() {
 			continue

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 )
@@ -22,10 +23,13 @@ type selection struct {
 	roots  map[int]bool
 	known  map[int]uint64
 	task   uint64
+	sole   bool         // no tree outside the selection could have left an orphan
+	own    map[int]bool // children that are waited for, no orphans
 }
 
-func newSelection(kernel string, trees []*Tree) *selection {
-	sel := &selection{kernel: kernel, trees: trees, roots: map[int]bool{}, known: map[int]uint64{}}
+func newSelection(r *Runner, trees []*Tree) *selection {
+	sel := &selection{kernel: r.opts.KernelID, trees: trees, roots: map[int]bool{}, known: map[int]uint64{}}
+	sel.sole, sel.own = r.soleOwners(trees)
 	for _, t := range trees {
 		t.mu.Lock()
 		if t.root != 0 {
@@ -35,15 +39,27 @@ func newSelection(kernel string, trees []*Tree) *selection {
 			sel.known[pid] = start
 		}
 		t.mu.Unlock()
-		_, sel.task, _ = unmark(kernel+"/"+t.who, kernel)
+		_, sel.task, _ = unmark(sel.kernel+"/"+t.who, sel.kernel)
 	}
 	return sel
 }
 
+// soleOwners reports whether every tree that is known belongs to an owner in
+// the selection, and which children are no orphans.
+func (r *Runner) soleOwners(trees []*Tree) (bool, map[int]bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	sole := true
+	for t := range r.trees {
+		sole = sole && slices.ContainsFunc(trees, func(s *Tree) bool { return s == t || s.seq == "" && s.who == t.who })
+	}
+	return sole, maps.Clone(r.own)
+}
+
 // match decides by the marks first, as they cannot be anybody else's, then by
-// the root's session and group. An unmarked orphan that was adopted counts
-// only when everything is sought.
-func (sel *selection) match(s status, mark, seq string, adopted bool) verdict {
+// the root's session and group. An orphan that shed its mark, its session and
+// its parents is attributed when nobody else can have left it.
+func (sel *selection) match(s status, mark, seq string, child bool) verdict {
 	if mark != "" {
 		who, _, ours := unmark(mark, sel.kernel)
 		if !ours {
@@ -67,7 +83,7 @@ func (sel *selection) match(s status, mark, seq string, adopted bool) verdict {
 			}
 		case t.root != 0 && (s.session == t.root || s.pgrp == t.root) && s.start >= t.began:
 			return yes
-		case t.who == anyOwner && adopted:
+		case child && !sel.own[s.pid] && (t.who == anyOwner || sel.sole && t.root != 0 && s.start >= t.began):
 			return yes
 		}
 	}
