@@ -1,3 +1,10 @@
+// Package syntax turns source text into a tree and a tree back into text.
+//
+// It is pure: it owns no state between calls, reads nothing but its arguments
+// and imports nothing of ours. It promises spans into the original source on
+// every node and error, linear time, and an error instead of a panic for any
+// input. It never resolves a name, runs a program or looks at a file; the one
+// thing it asks of the session is which names are bound (Names).
 package syntax
 
 // Span is a half-open range of source bytes.
@@ -14,6 +21,23 @@ type Program struct {
 	Span
 	Src   string
 	Stmts []Stmt
+	// Consulted lists, without repeats, the names whose binding in the session
+	// decided how the source was read. The same source parses to the same tree
+	// as long as the answers for these names stay the same.
+	Consulted []string
+	Notes     []Note
+}
+
+// Names are the session's bindings that decide between commands and
+// expressions: Value holds variables, Command functions and aliases. A nil map
+// holds nothing.
+type Names struct{ Value, Command map[string]bool }
+
+// Note is a remark about source that parses: dollar_in_string, unreachable.
+type Note struct {
+	Span
+	Code string
+	Msg  string
 }
 
 // Stmt is a statement.
@@ -251,7 +275,7 @@ type (
 		Safe    bool
 	}
 	// Method is `x.name(args)`; a trailing block is appended to Args as a
-	// zero-parameter Lambda. Bare is set for `x.name { }` without parentheses.
+	// zero-parameter Lambda, also for `x.name { }` without parentheses.
 	Method struct {
 		Span
 		X       Expr
@@ -272,8 +296,11 @@ type (
 		Args []Arg
 	}
 	// Arg is one call argument; Name is "" for positional ones. Shorthand
-	// arguments have become a Lambda with Implicit set. Cmd is the same source
-	// read as a command line, kept for `feed(cmd args)`; nil elsewhere.
+	// arguments have become a Lambda with Implicit set. Cmd is set for the
+	// argument of a method named feed when it reads as a command line (its head
+	// is no variable): X is then a Name when the command is a bare name that
+	// could also be a value, and the same *Command otherwise. Cmd is nil
+	// elsewhere.
 	Arg struct {
 		Span
 		Name string
@@ -383,17 +410,25 @@ const (
 
 // CmdArg is one argument of a command. Text is the source spelling of words
 // and flags with escapes and quotes removed, when it has no computed piece.
+//
+// Parts is nil when the argument is a single piece that Text or X says
+// completely: an unquoted word, a quoted string without holes, one (expr).
+// Otherwise it lists the touching pieces in order; for ArgLong with a value it
+// always lists the pieces of the value, which may be none.
 type CmdArg struct {
 	Span
 	Kind     ArgKind
 	Text     string
-	Parts    []WordPart // pieces in order; for ArgLong with a value, of the value
+	Parts    []WordPart // see above
 	Flag     string     // name of a long flag, letters of a short cluster
 	HasValue bool       // ArgLong with "="
 	X        Expr       // ArgValue, ArgSpread
 }
 
-// WordPart is one touching piece of a word: text, quoted text, or a value.
+// WordPart is one touching piece of a word: text, quoted text, or a value. A
+// quoted piece with holes has Quoted set and an *Interp in X. In an ArgGlob
+// only unquoted text is a pattern (a backslash in it is an ordinary character);
+// an escaped `*` there is a quoted piece of its own.
 type WordPart struct {
 	Text   string
 	Quoted bool
