@@ -6,12 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// Inline is v on one line, as results of programs and nested values show.
+// Inline is v on one line, as results of programs and nested values show. Text
+// over MaxText is cut.
 func Inline(v Value) string { return string(AppendInline(nil, v)) }
 
 // AppendInline is Inline appended to dst.
 func AppendInline(dst []byte, v Value) []byte {
-	r := inliner{dst: dst, limit: int(^uint(0) >> 1)}
+	r := inliner{dst: dst, limit: len(dst) + MaxText}
 	r.value(v, 0)
 	return r.dst
 }
