@@ -65,6 +65,8 @@ func (s *Store) unfoldedLong() bool {
 // fold commits the frozen layer, freezing the active one first when there is
 // none.
 func (s *Store) fold() error {
+	s.folding.Lock()
+	defer s.folding.Unlock()
 	l, old := s.freeze()
 	if l == nil {
 		return nil

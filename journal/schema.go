@@ -47,10 +47,14 @@ var (
 func openDB(path string) (*bolt.DB, error) {
 	info, statErr := os.Stat(path)
 	fresh := errors.Is(statErr, os.ErrNotExist) || statErr == nil && info.Size() == 0
-	db, err := bolt.Open(path, 0o600, &bolt.Options{
-		Timeout:         lockWait,
-		FreelistType:    bolt.FreelistMapType,
-		InitialMmapSize: 256 << 20,
+	var db *bolt.DB
+	err := guarded(func() (err error) {
+		db, err = bolt.Open(path, 0o600, &bolt.Options{
+			Timeout:         lockWait,
+			FreelistType:    bolt.FreelistMapType,
+			InitialMmapSize: 256 << 20,
+		})
+		return err
 	})
 	if errors.Is(err, bolt.ErrTimeout) {
 		return nil, fmt.Errorf("%s: %w", path, ErrLocked)

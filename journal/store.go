@@ -52,6 +52,8 @@ type Store struct {
 	queue queue
 	w     writer
 
+	folding sync.Mutex // one fold at a time; comes before writing
+
 	// writing is held while the active file and layer are written or change
 	// places; it comes before mu.
 	writing sync.Mutex
