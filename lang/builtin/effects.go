@@ -1,0 +1,133 @@
+package builtin
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"shoal.dev/shoal/lang/effect"
+	"shoal.dev/shoal/lang/interp"
+	"shoal.dev/shoal/lang/value"
+)
+
+// operands are the arguments that are no flags. A flag in takes that stands
+// without a value uses the argument after it.
+func operands(args []interp.EffectArg, takes []string) []interp.EffectArg {
+	var out []interp.EffectArg
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		if a.Flag == "" {
+			out = append(out, a)
+			continue
+		}
+		if slices.Contains(takes, a.Flag) && a.Value.IsNull() {
+			i++
+		}
+	}
+	return out
+}
+
+// hasFlag reports whether one of the flags is among args.
+func hasFlag(args []interp.EffectArg, names ...string) bool {
+	return slices.ContainsFunc(args, func(a interp.EffectArg) bool { return slices.Contains(names, a.Flag) })
+}
+
+// pathEffect is one effect on the file that an argument names.
+func pathEffect(kind effect.Kind, a interp.EffectArg, cwd string) effect.Effect {
+	if !a.Known {
+		return effect.Effect{Kind: kind, Path: effect.Any}
+	}
+	target := ""
+	switch a.Value.Kind() {
+	case value.KindStr, value.KindPath:
+		target = a.Value.AsStr()
+	case value.KindGlob:
+		target = a.Value.AsGlob().Pattern
+	}
+	// Where ~ is depends on the session's HOME, which a plan does not fix.
+	if target == "" || target == "~" || strings.HasPrefix(target, "~/") {
+		return effect.Effect{Kind: kind, Path: effect.Any}
+	}
+	if !strings.HasPrefix(target, "/") {
+		target = cwd + "/" + target
+	}
+	return effect.Effect{Kind: kind, Path: path.Clean(target)}
+}
+
+// pathEffects is pathEffect for each argument.
+func pathEffects(kind effect.Kind, args []interp.EffectArg, cwd string) []effect.Effect {
+	out := make([]effect.Effect, 0, len(args))
+	for _, a := range args {
+		out = append(out, pathEffect(kind, a, cwd))
+	}
+	return out
+}
+
+func writeEffects(args []interp.EffectArg, cwd string) []effect.Effect {
+	return pathEffects(effect.FSWrite, operands(args, nil), cwd)
+}
+
+func deleteEffects(args []interp.EffectArg, cwd string) []effect.Effect {
+	return pathEffects(effect.FSDelete, operands(args, nil), cwd)
+}
+
+// copyEffects reads all sources and writes the destination.
+func copyEffects(args []interp.EffectArg, cwd string) []effect.Effect {
+	of := operands(args, nil)
+	if len(of) == 0 {
+		return nil
+	}
+	last := len(of) - 1
+	return append(pathEffects(effect.FSRead, of[:last], cwd), pathEffect(effect.FSWrite, of[last], cwd))
+}
+
+func moveEffects(args []interp.EffectArg, cwd string) []effect.Effect {
+	of := operands(args, nil)
+	if len(of) == 0 {
+		return nil
+	}
+	return append(copyEffects(args, cwd), pathEffects(effect.FSDelete, of[:len(of)-1], cwd)...)
+}
+
+// linkEffects writes the link only.
+func linkEffects(args []interp.EffectArg, cwd string) []effect.Effect {
+	of := operands(args, nil)
+	return pathEffects(effect.FSWrite, of[min(1, len(of)):], cwd)
+}
+
+// firstWriteEffects writes what the first argument names.
+func firstWriteEffects(args []interp.EffectArg, cwd string) []effect.Effect {
+	of := operands(args, nil)
+	return pathEffects(effect.FSWrite, of[:min(1, len(of))], cwd)
+}
+
+// saveMethodEffects is for recv.save(path).
+func saveMethodEffects(_ interp.EffectArg, args []interp.EffectArg, cwd string) []effect.Effect {
+	return firstWriteEffects(args, cwd)
+}
+
+func envEffects(args []interp.EffectArg, _ string) []effect.Effect {
+	name := effect.Any
+	if of := operands(args, nil); len(of) > 0 && of[0].Known && of[0].Value.Kind() == value.KindStr {
+		name = of[0].Value.AsStr()
+	}
+	return []effect.Effect{{Kind: effect.EnvRead, Name: name}}
+}
+
+// marker is a row's effect that has no target.
+func marker(kind effect.Kind) interp.EffectFunc {
+	return func([]interp.EffectArg, string) []effect.Effect { return []effect.Effect{{Kind: kind}} }
+}
+
+// runEffects is a program whose doings cannot be followed.
+func runEffects(args []interp.EffectArg, cwd string) []effect.Effect {
+	of := operands(args, nil)
+	argv0 := effect.Any
+	if len(of) > 0 && of[0].Known && (of[0].Value.Kind() == value.KindStr || of[0].Value.Kind() == value.KindPath) {
+		argv0 = of[0].Value.AsStr()
+	}
+	return []effect.Effect{
+		{Kind: effect.ProcSpawn, Argv0: argv0},
+		{Kind: effect.Opaque, Why: "program " + argv0},
+	}
+}

@@ -1,0 +1,144 @@
+package builtin
+
+import (
+	"slices"
+	"strings"
+
+	"shoal.dev/shoal/lang/syntax"
+	"shoal.dev/shoal/lang/value"
+)
+
+// MissingMethod implements interp.Library.
+func (l *Lib) MissingMethod(v value.Value, name string, span syntax.Span) *value.Error {
+	at, k := spanOf(span), v.Kind()
+	if name != "length" && name != "size" && (l.methods[name] != nil || l.fields[name] != nil) {
+		e := value.Errorf(value.CodeType, "`.%s` does not apply to %s", name, k).WithSpan(at)
+		return withHint(e, l.wrongReceiverHint(k, name))
+	}
+	e := value.Errorf(value.CodeFieldMissing, "unknown method `.%s` on %s", name, k).WithSpan(at)
+	return withHint(e, l.methodHint(k, name))
+}
+
+func withHint(e *value.Error, hint string) *value.Error {
+	if hint == "" {
+		return e
+	}
+	return e.WithHint("%s", hint)
+}
+
+func (l *Lib) wrongReceiverHint(k value.Kind, name string) string {
+	switch {
+	case name == "str" || name == "display":
+		return `use interpolation: "{x}"`
+	case k == value.KindBytes:
+		return "make text of it first: .str()"
+	case k == value.KindRecord && l.Method(value.KindList, name) != nil:
+		return ".items() gives [key, value] pairs"
+	case k == value.KindNull:
+		return "`?.` passes null on"
+	}
+	return ""
+}
+
+// methodHint proposes what a name that no type has may have meant.
+func (l *Lib) methodHint(k value.Kind, name string) string {
+	switch name {
+	case "length", "size":
+		return "did you mean .len()?"
+	case "push":
+		if k == value.KindList || k == value.KindTable {
+			return "list + [item]"
+		}
+	case "substring", "substr", "slice":
+		if k == value.KindStr {
+			return ".take(n) / .skip(n)"
+		}
+	}
+	known := l.methodNames(k)
+	if to, ok := strings.CutPrefix(name, "to_"); ok && slices.Contains(known, to) {
+		return "did you mean ." + to + "()?"
+	}
+	if near := Nearest(name, known); near != "" {
+		return "did you mean ." + near + l.brackets(k, near) + "?"
+	}
+	for _, n := range known {
+		if strings.HasPrefix(name, n+"_") {
+			return "did you mean ." + n + l.brackets(k, n) + "?"
+		}
+	}
+	return ""
+}
+
+// brackets is "()" for what must be called.
+func (l *Lib) brackets(k value.Kind, name string) string {
+	if l.Field(k, name) != nil {
+		return ""
+	}
+	return "()"
+}
+
+// methodNames are the methods and fields of a kind, in order.
+func (l *Lib) methodNames(k value.Kind) []string {
+	var names []string
+	for name, byKind := range l.methods {
+		if byKind[k&63] != nil {
+			names = append(names, name)
+		}
+	}
+	for name, byKind := range l.fields {
+		if byKind[k&63] != nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Nearest is the candidate that a misspelt name most likely means, or "": at
+// most two edits away, one for names below five characters, and fewer than the
+// name has characters. Ties go to the lesser distance, then to the first in
+// byte order.
+func Nearest(name string, candidates []string) string {
+	typed := []rune(name)
+	most := 1
+	if len(typed) >= 5 {
+		most = 2
+	}
+	best, least := "", most+1
+	for _, c := range candidates {
+		d := distance(typed, []rune(c), least)
+		if d < len(typed) && (d < least || d == least && least <= most && c < best) {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
+// distance is the number of insertions, deletions, replacements and swaps of
+// neighbours between a and b; anything above limit may be reported as limit+1.
+func distance(a, b []rune, limit int) int {
+	if len(a)-len(b) > limit || len(b)-len(a) > limit {
+		return limit + 1
+	}
+	older := make([]int, len(b)+1)
+	last := make([]int, len(b)+1)
+	row := make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range a {
+		row[0] = i + 1
+		for j := range b {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			row[j+1] = min(last[j]+cost, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], older[j-1]+1)
+			}
+		}
+		older, last, row = last, row, older
+	}
+	return last[len(b)]
+}

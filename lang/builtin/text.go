@@ -1,0 +1,282 @@
+package builtin
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
+
+	"shoal.dev/shoal/lang/interp"
+	"shoal.dev/shoal/lang/value"
+)
+
+// maxText is the largest str, in bytes, that a method makes.
+const maxText = value.MaxText
+
+var strs = kindSet(value.KindStr)
+
+// textRows are the methods of str.
+func textRows() []methodRow {
+	return []methodRow{
+		{strs, "len()", "The number of Unicode scalars.", textLen},
+		{strs, "count()", "The number of Unicode scalars, as len.", textLen},
+		{strs, "is_empty()", "Whether the text has no characters.", textIsEmpty},
+		{strs, "lines()", "The lines, without their ends.", textLines},
+		{strs, "words()", "The parts between runs of white space.", textWords},
+		{strs, "chars()", "The Unicode scalars, each as a str.", textChars},
+		{strs, "trim()", "The text without white space at its ends.", textTrim},
+		{strs, "upper()", "The text in upper case.", textUpper},
+		{strs, "lower()", "The text in lower case.", textLower},
+		{strs, "split(separator: str)", "The parts between occurrences of the separator.", textSplit},
+		{strs, "starts_with(prefix: str)", "Whether the text begins with the prefix.", textStartsWith},
+		{strs, "ends_with(suffix: str)", "Whether the text ends with the suffix.", textEndsWith},
+		{strs, "contains(text: str)", "Whether the other text occurs in this one.", textContains},
+		{strs, "replace(pattern: str|regex, replacement: str)", "The text with all matches replaced; with a regex, $1, ${name} and $$ are special in the replacement.", textReplace},
+		{strs, "matches(pattern: regex)", "All whole matches.", textMatches},
+		{strs, "match(pattern: regex)", "The first whole match, or null.", textMatch},
+		{strs, "captures(pattern: regex)", "The groups of the first match as a record, or null.", textCaptures},
+		{strs, "parse_int()", "The int that the text spells.", textParseInt},
+		{strs, "parse_float()", "The float that the text spells.", textParseFloat},
+		{strs, "take(n: count)", "The first n characters.", textTake},
+		{strs, "skip(n: count)", "The text after its first n characters.", textSkip},
+		{strs, "reverse()", "The characters from last to first.", textReverse},
+	}
+}
+
+func textLen(c *interp.Call, _ []value.Value) (value.Value, error) {
+	return value.Int(int64(utf8.RuneCountInString(c.Recv.AsStr()))), nil
+}
+
+func textIsEmpty(c *interp.Call, _ []value.Value) (value.Value, error) {
+	return value.Bool(c.Recv.AsStr() == ""), nil
+}
+
+func textLines(c *interp.Call, _ []value.Value) (value.Value, error) {
+	return strList(c, splitLines(c.Recv.AsStr()))
+}
+
+// splitLines cuts at newlines; a final one ends the last line, and a carriage
+// return before one belongs to it.
+func splitLines(s string) []string {
+	lines := make([]string, 0, strings.Count(s, "\n")+1)
+	for s != "" {
+		line, rest, _ := strings.Cut(s, "\n")
+		lines = append(lines, strings.TrimSuffix(line, "\r"))
+		s = rest
+	}
+	return lines
+}
+
+// strList is a list of strs.
+func strList(c *interp.Call, parts []string) (value.Value, error) {
+	if len(parts) > maxItems {
+		return value.Null, tooLong(c)
+	}
+	out := make([]value.Value, len(parts))
+	for i, s := range parts {
+		out[i] = value.Str(s)
+	}
+	return value.NewList(out), nil
+}
+
+func textWords(c *interp.Call, _ []value.Value) (value.Value, error) {
+	return strList(c, strings.Fields(c.Recv.AsStr()))
+}
+
+func textChars(c *interp.Call, _ []value.Value) (value.Value, error) {
+	s := c.Recv.AsStr()
+	n := utf8.RuneCountInString(s)
+	if n > maxItems {
+		return value.Null, tooLong(c)
+	}
+	out := make([]value.Value, 0, n)
+	for len(s) > 0 {
+		_, size := utf8.DecodeRuneInString(s)
+		out = append(out, value.Str(s[:size]))
+		s = s[size:]
+	}
+	return value.NewList(out), nil
+}
+
+func textTrim(c *interp.Call, _ []value.Value) (value.Value, error) {
+	return value.Str(strings.TrimSpace(c.Recv.AsStr())), nil
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+func textUpper(c *interp.Call, _ []value.Value) (value.Value, error) {
+	s := c.Recv.AsStr()
+	if isASCII(s) {
+		return value.Str(strings.ToUpper(s)), nil
+	}
+	return value.Str(cases.Upper(language.Und).String(s)), nil
+}
+
+func textLower(c *interp.Call, _ []value.Value) (value.Value, error) {
+	s := c.Recv.AsStr()
+	if isASCII(s) {
+		return value.Str(strings.ToLower(s)), nil
+	}
+	return value.Str(cases.Lower(language.Und).String(s)), nil
+}
+
+func textSplit(c *interp.Call, a []value.Value) (value.Value, error) {
+	s, sep := c.Recv.AsStr(), a[0].AsStr()
+	if sep != "" {
+		return strList(c, strings.Split(s, sep))
+	}
+	// An empty separator matches before, between and after all characters.
+	parts := make([]string, 0, len(s)+2)
+	parts = append(parts, "")
+	for len(s) > 0 {
+		_, size := utf8.DecodeRuneInString(s)
+		parts = append(parts, s[:size])
+		s = s[size:]
+	}
+	return strList(c, append(parts, ""))
+}
+
+func textStartsWith(c *interp.Call, a []value.Value) (value.Value, error) {
+	return value.Bool(strings.HasPrefix(c.Recv.AsStr(), a[0].AsStr())), nil
+}
+
+func textEndsWith(c *interp.Call, a []value.Value) (value.Value, error) {
+	return value.Bool(strings.HasSuffix(c.Recv.AsStr(), a[0].AsStr())), nil
+}
+
+func textContains(c *interp.Call, a []value.Value) (value.Value, error) {
+	return value.Bool(strings.Contains(c.Recv.AsStr(), a[0].AsStr())), nil
+}
+
+// textOrOverflow is s as a value unless it is too long to keep.
+func textOrOverflow(c *interp.Call, s string) (value.Value, error) {
+	if len(s) > maxText {
+		return value.Null, codeErr(c.Span, value.CodeOverflow, "%s: more than %d bytes", c.Name, maxText)
+	}
+	return value.Str(s), nil
+}
+
+func textReplace(c *interp.Call, a []value.Value) (value.Value, error) {
+	s, with := c.Recv.AsStr(), a[1].AsStr()
+	if a[0].Kind() == value.KindStr {
+		from := a[0].AsStr()
+		n := strings.Count(s, from)
+		if len(with) > 0 && n > (maxText+n*len(from)-len(s))/len(with) {
+			return value.Null, codeErr(c.Span, value.CodeOverflow, "replace: more than %d bytes", maxText)
+		}
+		return value.Str(strings.ReplaceAll(s, from, with)), nil
+	}
+	return textOrOverflow(c, a[0].AsRegex().Replace(s, with))
+}
+
+func textMatches(c *interp.Call, a []value.Value) (value.Value, error) {
+	return strList(c, a[0].AsRegex().FindAll(c.Recv.AsStr()))
+}
+
+func textMatch(c *interp.Call, a []value.Value) (value.Value, error) {
+	s := c.Recv.AsStr()
+	if at := a[0].AsRegex().Find(s); at != nil {
+		return value.Str(s[at[0]:at[1]]), nil
+	}
+	return value.Null, nil
+}
+
+// textCaptures gives the named groups first, then all by number; a group that
+// took no part is null.
+func textCaptures(c *interp.Call, a []value.Value) (value.Value, error) {
+	s := c.Recv.AsStr()
+	at := a[0].AsRegex().Groups(s)
+	if at == nil {
+		return value.Null, nil
+	}
+	group := func(i int) value.Value {
+		if at[2*i] < 0 {
+			return value.Null
+		}
+		return value.Str(s[at[2*i]:at[2*i+1]])
+	}
+	var b value.RecordBuilder
+	for i, name := range a[0].AsRegex().GroupNames() {
+		if name != "" {
+			b.Add(name, group(i))
+		}
+	}
+	for i := range len(at) / 2 {
+		b.Add(strconv.Itoa(i), group(i))
+	}
+	return b.Done(), nil
+}
+
+func textParseInt(c *interp.Call, _ []value.Value) (value.Value, error) {
+	n, ok := value.ParseInt(c.Recv.AsStr())
+	if !ok {
+		return value.Null, argErr(c.Span, "parse_int: expected an int, found %s", quoteShort(c.Recv.AsStr()))
+	}
+	return value.Int(n), nil
+}
+
+func textParseFloat(c *interp.Call, _ []value.Value) (value.Value, error) {
+	f, ok := value.ParseFloat(c.Recv.AsStr())
+	if !ok {
+		return value.Null, argErr(c.Span, "parse_float: expected a number, found %s", quoteShort(c.Recv.AsStr()))
+	}
+	return value.Float(f), nil
+}
+
+// quoteShort is s in quotes, cut when it is long.
+func quoteShort(s string) string {
+	const most = 60
+	if len(s) <= most {
+		return strconv.Quote(s)
+	}
+	return strconv.Quote(strings.ToValidUTF8(s[:most], "")) + "…"
+}
+
+// offsetOf is the byte offset of the nth character, or the length of s.
+func offsetOf(s string, n int64) int {
+	if n >= int64(len(s)) {
+		return len(s)
+	}
+	if isASCII(s[:n]) {
+		return int(n)
+	}
+	for i := range s {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(s)
+}
+
+func textTake(c *interp.Call, a []value.Value) (value.Value, error) {
+	s := c.Recv.AsStr()
+	return value.Str(s[:offsetOf(s, a[0].AsInt())]), nil
+}
+
+func textSkip(c *interp.Call, a []value.Value) (value.Value, error) {
+	s := c.Recv.AsStr()
+	return value.Str(s[offsetOf(s, a[0].AsInt()):]), nil
+}
+
+func textReverse(c *interp.Call, _ []value.Value) (value.Value, error) {
+	s := c.Recv.AsStr()
+	out := make([]byte, len(s))
+	at := len(s)
+	for len(s) > 0 {
+		_, size := utf8.DecodeRuneInString(s)
+		at -= size
+		copy(out[at:], s[:size])
+		s = s[size:]
+	}
+	return value.Str(string(out)), nil
+}
