@@ -96,7 +96,7 @@ func (s starter) startLocked(ctx context.Context) (dialed, error) {
 	began := time.Now()
 	var failure error
 	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		if !held(s.paths.Lock()) {
+		if !s.paths.Held() {
 			if failure != nil {
 				return dialed{}, s.explain(failure, began)
 			}
@@ -240,9 +240,9 @@ func lastError(path string, since time.Time) string {
 	return ""
 }
 
-// held reports whether a process holds the lock file.
-func held(path string) bool {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+// Held reports whether a kernel holds its life lock.
+func (p Paths) Held() bool {
+	f, err := os.OpenFile(p.Lock(), os.O_RDWR, 0)
 	if err != nil {
 		return false
 	}

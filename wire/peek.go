@@ -91,6 +91,12 @@ func Member(object []byte, name string) []byte {
 	return found
 }
 
+// EachMember visits the members of a JSON object in order, keys decoded and
+// values raw, until visit says false.
+func EachMember(object []byte, visit func(key string, value []byte) bool) {
+	eachMember(object, func(key, value []byte) bool { return visit(string(key), value) })
+}
+
 func unquote(raw []byte) string {
 	if len(raw) >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw[1 : len(raw)-1])
