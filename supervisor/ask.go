@@ -107,15 +107,10 @@ func (r *reply) await(ctx context.Context) (any, error) {
 	select {
 	case answer := <-r.answer:
 		return answer, nil
-	default:
-	}
-	select {
-	case answer := <-r.answer:
-		return answer, nil
 	case <-ctx.Done():
 		if r.close() {
 			return nil, fmt.Errorf("await %s: %w", r.to, ctx.Err())
 		}
-		return <-r.answer, nil // it came at the same moment
+		return <-r.answer, nil // an answer that came in time counts
 	}
 }

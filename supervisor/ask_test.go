@@ -48,9 +48,15 @@ func TestAwaitTurnsAnswersIntoErrors(t *testing.T) {
 		func(err error) bool { var e *messages.Error; return errors.As(err, &e) && e.Code == refusal.Code },
 		func(err error) bool { return errors.Is(err, plain) },
 		func(err error) bool { var f *Failed; return errors.As(err, &f) && f.Reason == "r" },
-		func(err error) bool { return err.Error() == "ask "+pid.GetId()+": answer is a string, not a supervisor.pong" },
-		func(err error) bool { return err.Error() == "ask "+pid.GetId()+": answer is a <nil>, not a supervisor.pong" },
-		func(err error) bool { return err.Error() == "ask "+pid.GetId()+": answer is a *supervisor.pong, not a supervisor.pong" },
+		func(err error) bool {
+			return err.Error() == "ask "+pid.GetId()+": answer is a string, not a supervisor.pong"
+		},
+		func(err error) bool {
+			return err.Error() == "ask "+pid.GetId()+": answer is a <nil>, not a supervisor.pong"
+		},
+		func(err error) bool {
+			return err.Error() == "ask "+pid.GetId()+": answer is a *supervisor.pong, not a supervisor.pong"
+		},
 	} {
 		if _, err := Ask(within(t), s, pid, pick(i)); err == nil || !check(err) {
 			t.Errorf("answer %#v: got error %v", answers[i], err)
@@ -132,10 +138,12 @@ func TestAwaitPrefersTheAnswer(t *testing.T) {
 	pid := top(t, s, Spec{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	p := Start(s, pid, ping{1})
-	eventually(t, "answered", func() bool { return p.reply.settled.Load() && len(p.reply.answer) == 1 })
-	if got, err := p.Await(ctx); err != nil || got.N != 1 {
-		t.Errorf("got %v, %v, want pong 1", got, err)
+	for i := range 50 {
+		p := Start(s, pid, ping{i})
+		eventually(t, "answered", func() bool { return len(p.reply.answer) == 1 })
+		if got, err := p.Await(ctx); err != nil || got.N != i {
+			t.Fatalf("got %v, %v, want pong %d", got, err, i)
+		}
 	}
 }
 

@@ -71,10 +71,15 @@ type calls struct {
 	idle chan struct{} // made by who waits, closed when open falls to zero
 }
 
-func (c *calls) run(f func()) {
+// begin counts a call that done ends.
+func (c *calls) begin() {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.open++
-	c.mu.Unlock()
+}
+
+func (c *calls) run(f func()) {
+	c.begin()
 	go func() {
 		defer c.done()
 		c.guarded(f)

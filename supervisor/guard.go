@@ -215,15 +215,18 @@ func (g *guard) succeed(ctx actor.ReceiverContext, who *actor.PID) bool {
 }
 
 // finish is the last thing that happens to an actor that was stopped, before
-// its watchers and its parent are told.
+// its watchers and its parent are told. A Shutdown that the release wakes must
+// still wait for the callbacks that follow it.
 func (g *guard) finish() {
+	g.sys.calls.begin()
+	defer g.sys.calls.done()
+	g.sys.release(g)
 	if reason := g.verdict.Load(); reason != nil {
 		g.sys.events.emit(Event{Kind: EventGaveUp, Actor: g.name, Reason: *reason})
 		if g.spec.GaveUp != nil {
 			g.sys.calls.run(func() { g.spec.GaveUp(*reason) })
 		}
 	}
-	g.sys.release(g)
 }
 
 // logPanic logs a recovered panic and returns its text. Of the message it logs

@@ -338,6 +338,28 @@ func TestFactInHostSurvivesTheKillOfItsMessenger(t *testing.T) {
 	}
 }
 
+func TestChaosFailsBeforeOrAfterTheHandler(t *testing.T) {
+	for _, tt := range []struct {
+		after     bool
+		processed int32
+	}{{false, 0}, {true, 1}} {
+		var processed atomic.Int32
+		s := New(Options{Chaos: func(actor string, msg any, after bool) bool {
+			return actor == "kernel" && msg == any("work") && after == tt.after
+		}})
+		pid := top(t, s, Spec{Name: "kernel", Restart: patient, New: counted(func(ctx actor.Context, _ int) {
+			if ctx.Message() == any("work") {
+				processed.Add(1)
+			}
+		})})
+		s.Tell(pid, "work")
+		if got := mustPong(t, Start(s, pid, ping{1}), 1); got.Instance != 2 || processed.Load() != tt.processed {
+			t.Errorf("after=%t: instance %d, processed %d times; want 2, %d", tt.after, got.Instance, processed.Load(), tt.processed)
+		}
+		shutdown(t, s)
+	}
+}
+
 // chaosOnce fails the first message that matches, before its handler.
 func chaosOnce(match func(any) bool) Chaos {
 	var done atomic.Bool

@@ -77,8 +77,8 @@ func (r *recorder) all() []string {
 	return append([]string(nil), r.got...)
 }
 
-func (r *recorder) InvokeSystemMessage(msg any)  { r.note(msg) }
-func (r *recorder) InvokeUserMessage(msg any)    { r.note(msg) }
+func (r *recorder) InvokeSystemMessage(msg any)   { r.note(msg) }
+func (r *recorder) InvokeUserMessage(msg any)     { r.note(msg) }
 func (r *recorder) EscalateFailure(reason, _ any) { r.note(reason) }
 
 func TestMessagesOfOneSenderKeepTheirOrder(t *testing.T) {
