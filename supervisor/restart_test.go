@@ -242,7 +242,7 @@ func TestAfter(t *testing.T) {
 		cancel := s.After(time.Hour, pid, "never")
 		cancel()
 		cancel()
-		time.Sleep(3 * time.Hour) // of the bubble's clock
+		<-time.After(3 * time.Hour) // by the clock of the bubble
 		synctest.Wait()
 		close(got)
 		var all []string
