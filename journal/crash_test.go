@@ -352,19 +352,19 @@ var errFull = errors.New("no space left on device")
 
 func TestFailedWriteStopsTheJournal(t *testing.T) {
 	cases := map[string]struct {
-		plan faults
+		plan *faults
 		rec  messages.Record
 	}{
-		"write":       {plan: faults{writes: 3, syncs: -1}},
-		"short write": {plan: faults{writes: 3, syncs: -1, short: true}},
-		"sync":        {plan: faults{writes: -1, syncs: 3}, rec: messages.Record{Sync: true}},
+		"write":       {plan: &faults{writes: 3, syncs: -1}},
+		"short write": {plan: &faults{writes: 3, syncs: -1, short: true}},
+		"sync":        {plan: &faults{writes: -1, syncs: 3}, rec: messages.Record{Sync: true}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			opt := options(t.TempDir())
 			opt.openTail = func(path string) (file, error) {
 				f, err := openDiskFile(path)
-				return &failing{f, &c.plan}, err
+				return &failing{f, c.plan}, err
 			}
 			s := open(t, opt)
 			rec := func(i int) messages.Record {

@@ -54,7 +54,7 @@ func (t *tail) write(buf []byte) error {
 	at := f.size.Load()
 	if _, err := f.WriteAt(buf, at); err != nil {
 		_ = f.Truncate(at)
-		return fmt.Errorf("write %s: %w", f.path, err)
+		return fmt.Errorf("append record: %w", err) // the cause names the file
 	}
 	f.size.Add(int64(len(buf)))
 	f.dirty.Store(true) // after the write, so that no sync in between clears it
@@ -92,7 +92,7 @@ func (t *tail) rotate() { t.active, t.spare = t.spare, t.active }
 // empty drops what the spare file holds.
 func (t *tail) empty(f *tailFile) error {
 	if err := f.Truncate(0); err != nil {
-		return fmt.Errorf("truncate %s: %w", f.path, err)
+		return fmt.Errorf("empty tail: %w", err)
 	}
 	f.size.Store(0)
 	f.dirty.Store(false)
