@@ -65,6 +65,16 @@ func (s *sequence) param(i, def int) int {
 	return s.params[i]
 }
 
+// hasColon reports whether parameters have parts, which only colours may.
+func (s *sequence) hasColon() bool {
+	for _, c := range s.colon[:s.n] {
+		if c {
+			return true
+		}
+	}
+	return false
+}
+
 func (p *parser) reset() {
 	p.state, p.utf, p.data = ground, nil, nil
 }

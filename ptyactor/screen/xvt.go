@@ -17,7 +17,9 @@ import (
 // scrollback and all replies are ours. A panic that happens all the same
 // rebuilds the emulator from the last snapshot.
 type xvt struct {
-	e          *vt.Emulator
+	e          *vt.Emulator // the one that is shown
+	main       *vt.Emulator
+	second     *vt.Emulator // the alternate screen, made when first used
 	p          parser
 	cols, rows int
 
@@ -32,7 +34,8 @@ type xvt struct {
 	mode        modes
 	title       string
 	colours     map[int]string
-	sgr         string // for DECRQSS
+	sgr         string // the last rendition, for DECRQSS
+	pen         string // all renditions since the last reset
 
 	back    scrollback
 	replies []byte
@@ -67,9 +70,17 @@ func clampSide(n int) int { return min(max(n, 1), MaxSide) }
 
 // build makes a fresh emulator and forgets what a reset forgets.
 func (x *xvt) build() {
-	x.e = vt.NewEmulator(x.cols, x.rows)
-	x.e.SetScrollbackSize(1)
+	x.main, x.second = newEmulator(x.cols, x.rows), nil
+	x.e = x.main
 	x.forget()
+}
+
+// newEmulator makes one without history of its own. Its built-in alternate
+// screen is never used, as that keeps 10,000 lines nobody can reach.
+func newEmulator(cols, rows int) *vt.Emulator {
+	e := vt.NewEmulator(cols, rows)
+	e.SetScrollbackSize(1)
+	return e
 }
 
 func (x *xvt) forget() {
@@ -78,7 +89,7 @@ func (x *xvt) forget() {
 	x.wrapped = make([]bool, x.rows)
 	x.tabs = defaultTabs(x.cols)
 	x.sets, x.saved, x.mode = charsets{}, [2]savedCursor{}, newModes()
-	x.colours, x.sgr = nil, ""
+	x.colours, x.sgr, x.pen, x.mainWrapped = nil, "", "", nil
 	x.dirty = true
 }
 
@@ -192,7 +203,7 @@ func (x *xvt) print(r rune) {
 		return
 	}
 	if x.mode.insert {
-		x.inRegion(func() { x.emitCSI('@', w) })
+		x.shift(w)
 	}
 	x.clearHalves(cx, cy, w)
 	x.last = r
@@ -316,7 +327,7 @@ func (x *xvt) Scrollback(from, to int64) (lines []string, first, next int64) {
 // Faults implements Screen.
 func (x *xvt) Faults() int { return x.faults }
 
-func (x *xvt) alt() bool { return x.e.IsAltScreen() }
+func (x *xvt) alt() bool { return x.e != x.main }
 
 func defaultTabs(cols int) []bool {
 	tabs := make([]bool, cols)

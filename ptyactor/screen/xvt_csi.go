@@ -7,6 +7,7 @@ import (
 
 // escape executes ESC, intermediate, final.
 func (x *xvt) escape(inter, final byte) {
+	x.last = 0
 	switch inter {
 	case 0:
 		x.plainEscape(final)
@@ -55,9 +56,7 @@ func (x *xvt) plainEscape(final byte) {
 }
 
 func (x *xvt) fullReset() {
-	if x.alt() {
-		x.emit("\x1b[?1047l")
-	}
+	x.e = x.main
 	x.emit("\x1bc")
 	x.title = ""
 	x.forget()
@@ -71,7 +70,7 @@ func (x *xvt) softReset() {
 	x.top, x.bot = 0, x.rows
 	x.setRegion()
 	x.emit("\x1b[m")
-	x.sgr = ""
+	x.sgr, x.pen = "", ""
 	*x.savedSlot() = savedCursor{}
 	x.emitCSI('H', cy+1, cx+1)
 }
@@ -91,7 +90,11 @@ func (x *xvt) alignment() {
 
 // csi executes one CSI sequence.
 func (x *xvt) csi(s *sequence) {
+	if s.final != 'b' {
+		x.last = 0
+	}
 	switch {
+	case s.final != 'm' && s.hasColon():
 	case s.prefix == 0 && s.inter == 0:
 		if !x.moves(s) {
 			x.edits(s)
@@ -167,11 +170,9 @@ func (x *xvt) edits(s *sequence) {
 	cx, cy := x.cursor()
 	switch s.final {
 	case '@':
-		x.wrapNext = false
-		x.inRegion(func() { x.emitCSI('@', min(n, x.cols-cx)) })
+		x.shift(min(n, x.cols-cx))
 	case 'P':
-		x.wrapNext = false
-		x.inRegion(func() { x.emitCSI('P', min(n, x.cols-cx)) })
+		x.shift(-min(n, x.cols-cx))
 	case 'X':
 		x.wrapNext = false
 		x.emitCSI('X', min(n, x.cols-cx))
@@ -276,6 +277,9 @@ func (x *xvt) eraseDisplay(how int) {
 	x.wrapNext = pending
 }
 
+// penMax bounds the renditions that are remembered, in bytes.
+const penMax = 512
+
 // rendition passes colours and attributes on.
 func (x *xvt) rendition(s *sequence) {
 	var b strings.Builder
@@ -288,5 +292,14 @@ func (x *xvt) rendition(s *sequence) {
 		}
 	}
 	x.sgr = b.String()
-	x.emit("\x1b[" + x.sgr + "m")
+	set := "\x1b[" + x.sgr + "m"
+	x.emit(set)
+	switch {
+	case s.params[0] > 0 && len(x.pen) < penMax:
+		x.pen += set
+	case s.n == 1 && s.params[0] <= 0:
+		x.pen = ""
+	default:
+		x.pen = set
+	}
 }

@@ -1,5 +1,7 @@
 package screen
 
+import "github.com/charmbracelet/x/vt"
+
 // modes are the settings of a terminal, all of them ours.
 type modes struct {
 	autowrap, reverseWrap, origin, insert, newline bool
@@ -56,9 +58,6 @@ func (m *modes) flag(mode int) *bool {
 func (x *xvt) privateMode(mode int, on bool) {
 	if f := x.mode.flag(mode); f != nil {
 		*f = on
-		if mode == 7 && !on {
-			x.wrapNext = false
-		}
 		return
 	}
 	switch mode {
@@ -86,11 +85,8 @@ func (x *xvt) privateMode(mode int, on bool) {
 			x.save()
 			x.switchScreen(true)
 		case !on:
-			back := x.alt()
 			x.switchScreen(false)
-			if back {
-				x.restore()
-			}
+			x.restore()
 		}
 	}
 }
@@ -104,16 +100,28 @@ func (x *xvt) switchScreen(alt bool) {
 	cx, cy := x.cursor()
 	pending := x.wrapNext
 	if alt {
-		x.mainWrapped = x.wrapped
-		x.wrapped = make([]bool, x.rows)
-		x.emit("\x1b[?1047h")
+		x.mainWrapped, x.wrapped = x.wrapped, make([]bool, x.rows)
+		x.e = x.blankSecond()
 	} else {
-		x.emit("\x1b[?1047l")
 		x.wrapped, x.mainWrapped = fit(x.mainWrapped, x.rows), nil
+		x.e = x.main
+		x.emit("\x1b[m")
 	}
+	x.emit(x.pen)
 	x.setRegion()
 	x.moveTo(cx, cy)
 	x.wrapNext = pending
+}
+
+// blankSecond is the emulator of the alternate screen, reset.
+func (x *xvt) blankSecond() *vt.Emulator {
+	if x.second == nil {
+		x.second = newEmulator(x.cols, x.rows)
+	} else if x.second.Width() != x.cols || x.second.Height() != x.rows {
+		x.second.Resize(x.cols, x.rows)
+	}
+	x.second.WriteString("\x1bc\x1b[?7l")
+	return x.second
 }
 
 func fit(b []bool, n int) []bool {

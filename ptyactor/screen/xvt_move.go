@@ -2,6 +2,7 @@ package screen
 
 // control executes a C0 control.
 func (x *xvt) control(b byte) {
+	x.last = 0
 	cx, cy := x.cursor()
 	switch b {
 	case '\b':
@@ -137,18 +138,33 @@ func (x *xvt) deleteLines(n int) {
 	x.moveTo(0, cy)
 }
 
-// inRegion lets the emulator do what it does only inside its scroll region.
-func (x *xvt) inRegion(f func()) {
+// shift moves the rest of the line from the cursor on to the right, or to the
+// left when n is negative. The emulator's own way loses wide characters.
+func (x *xvt) shift(n int) {
 	cx, cy := x.cursor()
-	if cy >= x.top && cy < x.bot {
-		f()
-		return
+	x.wrapNext = false
+	x.clearHalves(cx, cy, 1)
+	from := cx + max(-n, 0)
+	rest := copyCells(x.e.CellAt, cy, from, x.cols)
+	x.emitCSI('K', 0)
+	at := cx + max(n, 0)
+	for i := range rest {
+		c := &rest[i]
+		if c.Width > 0 && c.Content != "" && at+i+c.Width <= x.cols {
+			x.e.SetCell(at+i, cy, c)
+		}
 	}
-	x.emit("\x1b[r")
-	x.emitCSI('H', cy+1, cx+1)
-	f()
-	x.setRegion()
-	x.emitCSI('H', cy+1, cx+1)
+}
+
+// copyCells copies part of a row; cells that do not exist are zero.
+func copyCells[C any](at func(x, y int) *C, y, from, to int) []C {
+	cells := make([]C, max(to-from, 0))
+	for i := range cells {
+		if c := at(from+i, y); c != nil {
+			cells[i] = *c
+		}
+	}
+	return cells
 }
 
 // setRegion tells the emulator our region; its cursor goes home.

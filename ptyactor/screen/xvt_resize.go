@@ -15,28 +15,66 @@ func (x *xvt) Resize(cols, rows int) {
 			x.rebuild()
 		}
 	}()
-	cx, cy := x.cursor()
-	x.top, x.bot = 0, x.rows
-	x.setRegion()
-	if n := cy - rows + 1; n > 0 && !x.alt() {
-		x.scrollUp(0, n)
-		cy -= n
+	if x.alt() {
+		shown := x.e
+		x.e, x.wrapped, x.mainWrapped = x.main, x.mainWrapped, x.wrapped
+		cx, cy := x.resizeMain(cols, rows)
+		x.emitCSI('H', cy+1, cx+1)
+		x.e, x.wrapped, x.mainWrapped = shown, x.mainWrapped, x.wrapped
+		cx, cy = x.cursor()
+		x.emit("\x1b[r")
+		x.e.Resize(cols, rows)
+		x.settle(cols, rows, cx, cy)
+		return
 	}
-	grown := rows - x.rows
-	x.e.Resize(cols, rows)
-	x.cols, x.rows, x.bot = cols, rows, rows
+	cx, cy := x.resizeMain(cols, rows)
+	x.settle(cols, rows, cx, cy)
+}
+
+// settle takes the new size over.
+func (x *xvt) settle(cols, rows, cx, cy int) {
+	x.cols, x.rows, x.top, x.bot = cols, rows, 0, rows
 	x.wrapped = fit(x.wrapped, rows)
+	if x.mainWrapped != nil {
+		x.mainWrapped = fit(x.mainWrapped, rows)
+	}
 	old := x.tabs
 	x.tabs = defaultTabs(cols)
 	copy(x.tabs, old)
-	if grown > 0 && !x.alt() {
-		cy += x.pullBack(min(grown, x.back.len()))
-	}
 	for i := range x.saved {
 		s := &x.saved[i]
-		s.x, s.y = min(s.x, cols-1), min(s.y, rows-1)
+		s.x, s.y = min(s.x, cols-1), min(max(s.y, 0), rows-1)
 	}
-	x.moveTo(min(cx, cols-1), min(cy, rows-1))
+	x.moveTo(cx, cy)
+}
+
+// resizeMain gives the main screen, which is selected, another size, and
+// returns where its cursor is then. The engine's own size stays.
+func (x *xvt) resizeMain(cols, rows int) (cx, cy int) {
+	cx, cy = x.cursor()
+	wasCols, wasRows := x.cols, x.rows
+	x.top, x.bot = 0, x.rows
+	x.emit("\x1b[r")
+	if n := cy - rows + 1; n > 0 {
+		for i := range n {
+			x.back.push(x.line(i))
+		}
+		x.emitCSI('H', 1, 1)
+		x.emitCSI('M', n)
+		copy(x.wrapped, x.wrapped[n:])
+		cy -= n
+		x.saved[0].y -= n
+	}
+	x.e.Resize(cols, rows)
+	x.cols, x.rows, x.bot = cols, rows, rows
+	x.wrapped = fit(x.wrapped, rows)
+	if grown := rows - wasRows; grown > 0 {
+		n := x.pullBack(min(grown, x.back.len()))
+		cy += n
+		x.saved[0].y += n
+	}
+	x.cols, x.rows, x.bot = wasCols, wasRows, wasRows
+	return min(cx, cols-1), min(max(cy, 0), rows-1)
 }
 
 // pullBack moves n lines from the scrollback to the top of the screen.
@@ -44,9 +82,11 @@ func (x *xvt) pullBack(n int) int {
 	if n == 0 {
 		return 0
 	}
-	x.scrollDown(0, n)
-	pen := x.sgr
+	x.emitCSI('H', 1, 1)
 	x.emit("\x1b[m")
+	x.emitCSI('L', n)
+	copy(x.wrapped[n:], x.wrapped)
+	clear(x.wrapped[:n])
 	for y := n - 1; y >= 0; y-- {
 		line, _ := x.back.pop()
 		at := 0
@@ -64,7 +104,7 @@ func (x *xvt) pullBack(n int) int {
 			at += w
 		}
 	}
-	x.emit("\x1b[" + pen + "m")
+	x.emit(x.pen)
 	return n
 }
 
