@@ -137,7 +137,7 @@ func decodeValue(raw []byte, v reflect.Value, path string) error {
 }
 
 func decodeSlice(raw []byte, v reflect.Value, path string) error {
-	if v.Type().Elem().Kind() == reflect.Uint8 { // base64, as encoding/json has it
+	if isBytes(v.Type()) { // base64, as encoding/json has it
 		if raw[0] != '"' || json.Unmarshal(raw, v.Addr().Interface()) != nil {
 			return expected(path, describe(v.Type()), raw)
 		}
@@ -209,6 +209,11 @@ func custom(t reflect.Type) bool {
 	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
+// isBytes tells plain bytes from a list of things that are as small.
+func isBytes(t reflect.Type) bool {
+	return t.Elem().Kind() == reflect.Uint8 && !custom(t.Elem())
+}
+
 // describe says in words what a type takes.
 func describe(t reflect.Type) string {
 	switch t.Kind() {
@@ -228,7 +233,7 @@ func describe(t reflect.Type) string {
 	case reflect.Float32, reflect.Float64:
 		return "a number"
 	case reflect.Slice:
-		if t.Elem().Kind() == reflect.Uint8 {
+		if isBytes(t) {
 			return "a base64 string"
 		}
 		return "an array"
