@@ -157,7 +157,9 @@ const (
 
 // Expressions.
 type (
-	// Literal is a constant.
+	// Literal is a constant. A size or duration that is out of range parses:
+	// Overflow is set, Int is the largest one, Str the spelling, and evaluating
+	// it raises overflow.
 	Literal struct {
 		Span
 		Kind  LitKind
@@ -165,6 +167,8 @@ type (
 		Int   int64 // also the bits of a size above 2^63-1
 		Float float64
 		Str   string
+
+		Overflow bool
 	}
 	// Interp is a string with holes; a part is text when X is nil.
 	Interp struct {

@@ -1,0 +1,269 @@
+package syntax
+
+import "strings"
+
+// command reads the command at p.pos: env prefixes, head, arguments,
+// redirects, trailing block, `&`.
+func (p *parser) command() *Command {
+	c := &Command{}
+	start := p.pos
+	wasStart := p.dotted.start
+	p.dotted.start = start
+	p.enter(start)
+	for p.envAssign(c) {
+	}
+	if p.at(p.pos) == '^' {
+		c.Force = true
+		p.pos++
+		p.checkForced()
+	}
+	p.commandHead(c)
+	if c.Interp == nil {
+		p.arguments(c)
+	} else {
+		p.redirects(c)
+	}
+	p.background(c)
+	p.depth--
+	p.dotted.start = wasStart
+	c.Span = Span{start, p.pos}
+	return c
+}
+
+// envAssign reads one `NAME=value` prefix.
+func (p *parser) envAssign(c *Command) bool {
+	if !isIdentStart(p.at(p.pos)) {
+		return false
+	}
+	end := identEnd(p.src, p.pos)
+	if !p.envPrefix(p.pos, end) {
+		return false
+	}
+	e := EnvAssign{Name: p.src[p.pos:end]}
+	start := p.pos
+	p.pos = end + 1
+	e.Value, _ = parts(p.pieces(nil), false)
+	e.Span = Span{start, p.pos}
+	c.EnvPrefix = append(c.EnvPrefix, e)
+	p.pos = p.skipBlank(p.pos)
+	return true
+}
+
+// checkForced refuses what `^` cannot force.
+func (p *parser) checkForced() {
+	switch c := p.at(p.pos); {
+	case c == '(':
+		p.fail(Span{p.pos, p.pos + 1}, "`^` needs a name", "a computed program is `run(name, args)`")
+	case !isWord(c) && c != '"' && c != '\'':
+		p.fail(Span{p.pos - 1, p.pos}, "`^` needs a name", "write `^name` without a blank")
+	}
+}
+
+// commandHead reads the head, with its payload if it is an interpreter block.
+func (p *parser) commandHead(c *Command) {
+	start := p.pos
+	if isIdentStart(p.at(start)) {
+		t := token{kind: tIdent, start: start, end: identEnd(p.src, start)}
+		if p.interpreterAt(t) {
+			c.Head = CmdArg{Span: t.span(), Text: p.text(t)}
+			c.Interp = p.payload(t)
+			return
+		}
+	}
+	head := p.argument()
+	if head == nil {
+		p.unexpected(p.peek(), "a command")
+	}
+	c.Head = *head
+}
+
+// payload reads the block of the interpreter head t.
+func (p *parser) payload(t token) *Payload {
+	open := p.skipBlank(t.end)
+	if p.at(open) == '\'' {
+		q, err := scanQuote(p.src, open)
+		if err != nil {
+			panic(err)
+		}
+		p.pos = q.end
+		return &Payload{Span{open, q.end}, payloadText(p.src[q.open:q.close])}
+	}
+	end := payloadEnd(p.src, open, interpreters[p.text(t)])
+	if end < 0 {
+		panic(&Error{
+			Span: Span{open, open + 1}, Msg: "unbalanced braces", Incomplete: len(p.src) == len(p.full),
+			Hint: "the `{` after " + p.text(t) + " has no matching `}`; " + p.text(t) + "'''…''' takes any text",
+		})
+	}
+	p.pos = end + 1
+	return &Payload{Span{open, end + 1}, payloadText(p.src[open+1 : end])}
+}
+
+// arguments reads everything between the head and the end of the command.
+func (p *parser) arguments(c *Command) {
+	for {
+		at := p.nextArgument()
+		if at >= len(p.src) {
+			return
+		}
+		switch ch := p.src[at]; {
+		case ch == '<' || ch == '>':
+			p.pos = at
+			p.redirect(c)
+		case ch == '{' && !(p.at(at+1) == '}' && p.braceWord(at)):
+			if p.noBlock {
+				return
+			}
+			p.pos = at
+			c.Trailing = p.trailing()
+			return
+		case ch == '&' && p.at(at+1) == '>':
+			p.failMerge(Span{at, at + 2})
+		case strings.IndexByte("\n;)}&|", ch) >= 0:
+			return
+		default:
+			p.pos = at
+			a := p.argument()
+			if a == nil {
+				panic(badCharacter(p.src, at))
+			}
+			p.fdRedirect(a)
+			c.Args = append(c.Args, *a)
+		}
+	}
+}
+
+// braceWord reports whether the `{}` at pos is a word of its own.
+func (p *parser) braceWord(pos int) bool {
+	was := p.pos
+	p.pos = pos
+	n := p.braceText(pos, false)
+	p.pos = was
+	return n > 0
+}
+
+// nextArgument is where the next argument could start.
+func (p *parser) nextArgument() int {
+	at := p.skip(p.pos)
+	if p.delim {
+		at = p.skipLines(at)
+	}
+	if at >= len(p.src) && endsInJoin(p.src[p.pos:at]) {
+		panic(joinError(at))
+	}
+	return at
+}
+
+func (p *parser) failMerge(at Span) {
+	p.fail(at, "shoal has no stream-merging redirect", "a result keeps both: `(cmd).out`, `(cmd).stderr`; or write `sh { cmd &> f }`")
+}
+
+// fdRedirect refuses a number that touches a redirect.
+func (p *parser) fdRedirect(a *CmdArg) {
+	if c := p.at(p.pos); c != '<' && c != '>' || a.Kind != ArgWord || a.Parts != nil {
+		return
+	}
+	if digitsEnd(a.Text, 0) == len(a.Text) {
+		p.fail(Span{a.Start, p.pos + 1}, "shoal has no fd-numbered redirects", "a result keeps it: `(cmd).stderr`; or write `sh { cmd 2>f }`")
+	}
+}
+
+// redirects reads the redirects after an interpreter block.
+func (p *parser) redirects(c *Command) {
+	for {
+		at := p.nextArgument()
+		switch p.at(at) {
+		case '<', '>':
+			p.pos = at
+			p.redirect(c)
+		case '&':
+			if p.at(at+1) == '>' {
+				p.failMerge(Span{at, at + 2})
+			}
+			return
+		default:
+			return
+		}
+	}
+}
+
+// redirect reads one `<`, `>` or `>>` with its target.
+func (p *parser) redirect(c *Command) {
+	r := Redirect{Op: p.src[p.pos : p.pos+1]}
+	start := p.pos
+	if strings.HasPrefix(p.src[start:], "<<") {
+		panic(heredocError(p.src, start))
+	}
+	if strings.HasPrefix(p.src[start:], ">>") {
+		r.Op = ">>"
+	}
+	p.pos += len(r.Op)
+	if p.at(p.pos) == '&' {
+		p.failMerge(Span{start, p.pos + 1})
+	}
+	p.pos = p.skipBlank(p.pos)
+	target := p.argument()
+	if target == nil {
+		p.unexpected(p.peek(), "a file after `"+r.Op+"`")
+	}
+	r.Target, r.Span = *target, Span{start, target.End}
+	if isComparison(target) {
+		text := target.Text
+		if strings.HasPrefix(text, "=") {
+			text = "="
+		}
+		name := p.src[c.Head.Start:c.Head.End]
+		p.fail(target.Span, "redirect to `"+text+"`?", "`"+name+"` is not defined here, so this is a command; a file of that name needs quotes: \""+text+"\"")
+	}
+	if r.Op == "<" {
+		for _, other := range c.Redirects {
+			if other.Op == "<" {
+				p.failChain(token{start: start, end: start + 1})
+			}
+		}
+	}
+	c.Redirects = append(c.Redirects, r)
+}
+
+// isComparison reports whether a redirect's target is a number or the rest of
+// `>=`: then the redirect was meant as a comparison.
+func isComparison(a *CmdArg) bool {
+	if a.Kind != ArgWord || a.Parts != nil || a.Text == "" {
+		return false
+	}
+	text := strings.TrimPrefix(a.Text, "-")
+	if text == "" {
+		return false
+	}
+	if text[0] == '=' {
+		return true
+	}
+	if !isDigit(text[0]) || scanNumber(text, 0).end != len(text) {
+		return false
+	}
+	_, err := numberLiteral(text, 0)
+	return err == nil
+}
+
+// background reads `&` at the end of a command.
+func (p *parser) background(c *Command) {
+	at := p.nextArgument()
+	if p.at(at) != '&' || p.at(at+1) == '&' {
+		return
+	}
+	after := p.skip(at + 1)
+	if p.delim {
+		after = p.skipLines(after)
+	}
+	if ch := p.at(after); ch != 0 && strings.IndexByte("\n;)}", ch) < 0 {
+		p.failAmp(Span{at, at + 1})
+	}
+	p.pos = at + 1
+	c.Background = true
+}
+
+// trailing reads a block that is passed as a closure without parameters.
+func (p *parser) trailing() *Lambda {
+	b := p.block()
+	return &Lambda{Span: b.Span, Body: b, Trailing: true}
+}
