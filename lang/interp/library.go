@@ -47,7 +47,8 @@ type Named struct {
 	Span  syntax.Span
 }
 
-// Call is what a library function gets.
+// Call is what a library function gets. The engine uses the Call and Args again
+// after Run has returned: what outlives the call must be copied.
 type Call struct {
 	M     *Machine
 	Name  string
@@ -55,6 +56,8 @@ type Call struct {
 	Args  []value.Value
 	Named []Named
 	Span  syntax.Span
+
+	buf [4]value.Value // room for Args
 }
 
 // HeadCall is what a command head gets.

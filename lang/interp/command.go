@@ -1,0 +1,480 @@
+package interp
+
+import (
+	"strings"
+
+	"shoal.dev/shoal/lang/resolve"
+	"shoal.dev/shoal/lang/syntax"
+	"shoal.dev/shoal/lang/value"
+)
+
+// command is a compiled command line.
+type command struct {
+	head      wordCode
+	name      string // the head when it is one plain word
+	bound     func(m *Machine) (value.Value, bool)
+	force     bool
+	payload   *syntax.Payload
+	env       []envCode
+	args      []wordCode
+	redirects []redirectCode
+	trailing  code
+	pos       position
+	span      syntax.Span
+	src       string
+}
+
+type envCode struct {
+	name  string
+	parts []partCode
+	span  syntax.Span
+}
+
+type redirectCode struct {
+	op     string
+	target wordCode
+}
+
+// command compiles a command line.
+func (c *compiler) command(e *syntax.Command, pos position) code {
+	if e.Background {
+		span := e.Span
+		return func(m *Machine) value.Value {
+			return m.fail(span, value.CodeArg, "`&` needs a host that runs tasks")
+		}
+	}
+	cmd := c.commandParts(e)
+	cmd.pos = pos
+	return func(m *Machine) value.Value { return cmd.run(m, nil, value.Null, &streams{}, pos) }
+}
+
+func (c *compiler) commandParts(e *syntax.Command) *command {
+	cmd := &command{
+		head: c.word(&e.Head), force: e.Force, payload: e.Interp, args: c.words(e.Args),
+		span: e.Span, src: c.text(e.Span),
+	}
+	if name, ok := resolve.HeadName(e); ok {
+		cmd.name = name
+		cmd.bound = c.boundHead(c.info.Refs[e])
+	}
+	for i := range e.EnvPrefix {
+		p := &e.EnvPrefix[i]
+		cmd.env = append(cmd.env, envCode{p.Name, c.parts(p.Value), p.Span})
+	}
+	for i := range e.Redirects {
+		r := &e.Redirects[i]
+		cmd.redirects = append(cmd.redirects, redirectCode{r.Op, c.word(&r.Target)})
+	}
+	if e.Trailing != nil {
+		cmd.trailing = c.expr(e.Trailing, inValue)
+	}
+	return cmd
+}
+
+// boundHead is how a command finds the binding of its head's name.
+func (c *compiler) boundHead(r *resolve.Ref) func(m *Machine) (value.Value, bool) {
+	if r.Var != nil {
+		load := c.load(r)
+		return func(m *Machine) (value.Value, bool) { return load(m), true }
+	}
+	g, name := r.Global, r.Name
+	return func(m *Machine) (value.Value, bool) {
+		if cell := m.links.cells[g]; cell != nil {
+			return m.load(cell), true
+		}
+		if cell := m.state.cell(name); cell != nil && cell.lost != nil {
+			m.raise(cell.lost, syntax.Span{})
+		}
+		return value.Null, false
+	}
+}
+
+// streams are those of a call: what redirects and feeding set.
+type streams struct {
+	stdin   []byte
+	fed     bool
+	targets []target
+	source  string // of `<`
+}
+
+type target struct {
+	path   string
+	append bool
+}
+
+// run runs the command. More words, a block and redirects are what a call of
+// an alias appends; they come after the command's own.
+func (cmd *command) run(m *Machine, more []word, block value.Value, io *streams, pos position) value.Value {
+	if len(cmd.env) > 0 {
+		env, overlay := m.state.environment(), m.overlay
+		defer func() {
+			m.state.setEnvironment(env)
+			m.overlay = overlay
+		}()
+		if !cmd.prefix(m) {
+			return value.Null
+		}
+	}
+	words, ok := m.words(cmd.args)
+	if !ok {
+		return value.Null
+	}
+	if cmd.trailing != nil && block.IsNull() {
+		block = cmd.trailing(m)
+	}
+	var own streams
+	if !m.redirects(cmd.redirects, &own) {
+		return value.Null
+	}
+	io.targets = append(own.targets, io.targets...)
+	if io.source == "" {
+		io.source = own.source
+	}
+	return cmd.dispatch(m, append(words, more...), block, io, pos)
+}
+
+// prefix sets the variables of an env prefix.
+func (cmd *command) prefix(m *Machine) bool {
+	for i := range cmd.env {
+		text, ok := m.joined(cmd.env[i].parts, cmd.env[i].span)
+		if !ok {
+			return false
+		}
+		if err := m.overlayEnv(cmd.env[i].name, value.Str(text)); err != nil {
+			m.raise(err, cmd.env[i].span)
+			return false
+		}
+	}
+	return true
+}
+
+func (m *Machine) redirects(codes []redirectCode, io *streams) bool {
+	for i := range codes {
+		w, ok := m.word(&codes[i].target)
+		if !ok {
+			return false
+		}
+		text := w.Text
+		if w.Kind == syntax.ArgValue {
+			var err *value.Error
+			if text, err = value.ArgvText(w.Value); err != nil {
+				m.raise(err, w.Span)
+				return false
+			}
+		}
+		path := m.Abs(text)
+		if codes[i].op == "<" {
+			io.source = path
+		} else {
+			io.targets = append(io.targets, target{path, codes[i].op == ">>"})
+		}
+	}
+	return true
+}
+
+// dispatch finds what the head names: a callable binding, another binding, a
+// builtin, a program.
+func (cmd *command) dispatch(m *Machine, words []word, block value.Value, io *streams, pos position) value.Value {
+	if cmd.payload != nil {
+		return m.interpreter(cmd.head.text, cmd.payload.Text, words, io, cmd.span, pos)
+	}
+	head, ok := m.word(&cmd.head)
+	if !ok {
+		return value.Null
+	}
+	name := head.Text
+	if head.Kind == syntax.ArgValue {
+		name = lossyArgv(head.Value)
+	}
+	if cmd.bound != nil {
+		v, bound := cmd.bound(m)
+		if m.ctl != running {
+			return value.Null
+		}
+		if bound {
+			if f, ok := m.callable(v); ok {
+				return m.callWords(f, words, block, io, cmd.span)
+			}
+			if a, ok := aliasOf(v); ok {
+				return m.aliased(a, words, block, io, pos)
+			}
+			if !cmd.force && len(words) == 0 && block.IsNull() {
+				return m.redirected(v, io, cmd.span)
+			}
+		}
+	}
+	return m.runHead(name, head.Kind, words, block, io, cmd.span, pos)
+}
+
+// runNamed runs a command by name, as an expression call of an unbound name
+// does.
+func (m *Machine) runNamed(name string, words []word, block value.Value, pos position, span syntax.Span) value.Value {
+	return m.runHead(name, syntax.ArgWord, words, block, &streams{}, span, pos)
+}
+
+// runHead runs a builtin head or a program.
+func (m *Machine) runHead(name string, kind syntax.ArgKind, words []word, block value.Value, io *streams, span syntax.Span, pos position) value.Value {
+	if kind == syntax.ArgWord || kind == syntax.ArgString {
+		if row := m.lib.Head(name); row != nil {
+			return m.builtin(row, name, words, block, io, span)
+		}
+	}
+	if !block.IsNull() {
+		return m.raise(value.Errorf(value.CodeType, "`%s` is a program and takes no block", name).
+			WithHint("braces are no expansion here: write the words out, or splice a list with `...(xs)`"), span)
+	}
+	argv, err := m.argv(words)
+	if err != nil {
+		return m.raise(err, span)
+	}
+	return m.external(append([]string{name}, argv...), words, commandText(name, words), kind, io, span, pos)
+}
+
+// builtin runs a head of the library. A structured one gives an outcome; a
+// redirected one null.
+func (m *Machine) builtin(row *Head, name string, words []word, block value.Value, io *streams, span syntax.Span) value.Value {
+	if io.source != "" || io.fed {
+		return m.fail(span, value.CodeArg, "`%s` reads no input", name)
+	}
+	words, err := m.expanded(words)
+	if err != nil {
+		return m.raise(err, span)
+	}
+	call := &HeadCall{M: m, Name: name, Words: make([]Word, len(words)), Block: block, Span: span}
+	for i := range words {
+		call.Words[i] = words[i].Word
+	}
+	if !m.poll() {
+		return value.Null
+	}
+	m.leaveCells()
+	v, rerr := row.Run(call)
+	m.enterCells()
+	v = m.result(v, rerr, span)
+	if m.ctl != running {
+		return value.Null
+	}
+	if len(io.targets) > 0 {
+		return m.redirected(v, io, span)
+	}
+	if !row.Structured {
+		return v
+	}
+	status := 0
+	return value.NewOutcome(&value.Outcome{
+		OK: true, Status: &status, HasOut: true, Out: v, Cmd: commandText(name, words),
+		Span: &value.Span{Start: span.Start, End: span.End},
+	})
+}
+
+// redirected writes a value that is no program's output to the redirect
+// targets; without any it is the value itself.
+func (m *Machine) redirected(v value.Value, io *streams, span syntax.Span) value.Value {
+	if len(io.targets) == 0 {
+		return v
+	}
+	for _, t := range io.targets {
+		if err := m.writeValue(t, v); err != nil {
+			return m.raise(err, span)
+		}
+	}
+	return value.Null
+}
+
+// unboundSite is a name without binding in an expression.
+type unboundSite struct {
+	name string
+	span syntax.Span
+}
+
+// unbound evaluates a name that the session does not bind: now and today, a
+// head or a program without arguments.
+func (m *Machine) unbound(site *unboundSite) value.Value {
+	if site.name == "now" || site.name == "today" {
+		if f := m.lib.Function(site.name); f != nil {
+			return m.runFunction(f, site.name, nil, nil, site.span)
+		}
+	}
+	if !m.known(site) {
+		return value.Null
+	}
+	return m.runNamed(site.name, nil, value.Null, inValue, site.span)
+}
+
+// known raises unless an unbound name is a head or a program.
+func (m *Machine) known(site *unboundSite) bool {
+	if cell := m.state.cell(site.name); cell != nil && cell.lost != nil {
+		m.raise(cell.lost, site.span)
+		return false
+	}
+	if m.lib.Head(site.name) != nil {
+		return true
+	}
+	if _, err := m.lookPath(site.name); err == nil {
+		return true
+	}
+	err := value.Errorf(value.CodeUndefined, "undefined variable `%s`", site.name)
+	if near := nearest(site.name, m.candidates()); near != "" {
+		err = err.WithHint("did you mean '%s'?", near)
+	}
+	m.raise(err, site.span)
+	return false
+}
+
+// candidates are the names that "did you mean" may offer: heads and callable
+// bindings.
+func (m *Machine) candidates() []string {
+	names := append([]string(nil), m.lib.HeadNames()...)
+	m.state.mu.Lock()
+	defer m.state.mu.Unlock()
+	for name, c := range m.state.names {
+		if c.bind == BindFn || c.bind == BindAlias {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// operatorWord reports whether a first argument shows that the head was meant
+// as a variable.
+func operatorWord(words []word) bool {
+	if len(words) == 0 {
+		return false
+	}
+	switch words[0].Text {
+	case "==", "!=", "=", "+", "-", "*", "/", "%", ">=":
+		return true
+	}
+	return words[0].glob != nil && words[0].glob.Pattern == "*"
+}
+
+// notFound is the error for a head that is nothing.
+func (m *Machine) notFound(name string, words []word) *value.Error {
+	err := value.Errorf(value.CodeNotFound, "command not found: %s", name)
+	if operatorWord(words) {
+		return err.WithHint("`%s` is not defined; `let %s = …` defines it", name, name)
+	}
+	if near := nearest(name, m.candidates()); near != "" {
+		return err.WithHint("did you mean '%s'?", near)
+	}
+	if hint := otherShell[name]; hint != "" {
+		return err.WithHint("%s", hint)
+	}
+	return err
+}
+
+// otherShell are heads that people bring along from other shells.
+var otherShell = map[string]string{
+	"set":   "`env.NAME = \"value\"` sets a variable, `let` and `var` bind names",
+	"unset": "`env.NAME = null` unsets a variable",
+	"local": "`let` and `var` are local to their block",
+	"eval":  "there is no eval; build values, or use `run(name, …)`",
+	"exec":  "a command cannot replace the session; just run it",
+	"trap":  "use `try { } catch e { }`",
+}
+
+// declareAlias compiles `alias NAME = command`.
+func (c *compiler) declareAlias(s *syntax.Alias) code {
+	a := &alias{cmd: c.commandParts(s.Cmd), unit: c.unit, node: s, fn: c.fn}
+	v := value.NewCommand(s.Cmd.Head.Text, c.text(s.Cmd.Span), a)
+	target, local := c.declared(s)
+	if !local {
+		name := s.Name
+		return func(m *Machine) value.Value {
+			m.declare(name, BindAlias, v)
+			return value.Null
+		}
+	}
+	set := c.setVar(target)
+	return func(m *Machine) value.Value {
+		set(m, v)
+		return value.Null
+	}
+}
+
+// alias is a stored command.
+type alias struct {
+	cmd  *command
+	unit *unit
+	node *syntax.Alias
+	fn   *resolve.Func
+}
+
+func aliasOf(v value.Value) (*alias, bool) {
+	if v.Kind() != value.KindCommand {
+		return nil, false
+	}
+	a, ok := v.AsCommand().Src.(*alias)
+	return a, ok
+}
+
+// runAlias runs a stored command with more words.
+func (m *Machine) runAlias(a *alias, words []word, block value.Value, pos position) value.Value {
+	return m.aliased(a, words, block, &streams{}, pos)
+}
+
+// aliased runs a stored command; the call's words and redirects are appended.
+// An alias that names itself means the command behind it, and a chain of
+// aliases is as deep as calls may be.
+func (m *Machine) aliased(a *alias, words []word, block value.Value, io *streams, pos position) value.Value {
+	if m.depth >= maxDepth || m.weight+aliasWeight > maxWeight {
+		return m.fail(a.cmd.span, value.CodeRecursion, "more than %d nested calls", maxDepth)
+	}
+	if !m.poll() {
+		return value.Null
+	}
+	outer := m.links
+	m.depth++
+	m.weight += aliasWeight
+	if a.unit != m.links.unit {
+		m.links = m.link(a.unit)
+	}
+	v := a.cmd.run(m, words, block, io, pos)
+	m.links = outer
+	m.depth--
+	m.weight -= aliasWeight
+	return v
+}
+
+// aliasWeight is what an alias takes of the evaluator's stack.
+const aliasWeight = 16
+
+// callWords calls a function in command form: words are converted to the types
+// of its parameters.
+func (m *Machine) callWords(f *Func, words []word, block value.Value, io *streams, span syntax.Span) value.Value {
+	if io.source != "" || io.fed {
+		return m.fail(span, value.CodeArg, "a function reads no input")
+	}
+	b := binder{m: m, fc: f.code}
+	if b.help(words) {
+		m.Sink(value.Str(f.code.usage()))
+		return value.Null
+	}
+	if err := b.bind(words); err != nil {
+		return m.raise(err, span)
+	}
+	if !block.IsNull() {
+		b.pos = append(b.pos, block)
+	}
+	v := m.apply(f, b.pos, b.named, span)
+	if m.ctl != running {
+		return value.Null
+	}
+	return m.redirected(v, io, span)
+}
+
+// usage is what --help prints: the signature and the comment above the
+// function.
+func (fc *funcCode) usage() string {
+	sig := fc.unit.tree.Src[fc.lambda.Start:fc.lambda.End]
+	if i := strings.IndexByte(sig, '{'); i >= 0 {
+		sig = strings.TrimSpace(sig[:i])
+	}
+	if !strings.HasPrefix(sig, "fn") {
+		sig = fc.sig
+	}
+	if fc.doc == "" {
+		return sig
+	}
+	return sig + "\n" + fc.doc
+}

@@ -1,0 +1,148 @@
+package interp
+
+import (
+	"shoal.dev/shoal/lang/resolve"
+	"shoal.dev/shoal/lang/syntax"
+	"shoal.dev/shoal/lang/value"
+)
+
+// code evaluates an expression. When it leaves the normal path it sets m.ctl
+// and gives null; whoever does something with a result looks at m.ctl first.
+type code func(m *Machine) value.Value
+
+// test evaluates a condition; false when it leaves the normal path.
+type test func(m *Machine) bool
+
+// Program is a compiled program. It is immutable and safe for concurrent runs.
+type Program struct {
+	unit  *unit
+	main  *funcCode
+	stmts []topStmt
+}
+
+// topStmt is a top-level statement.
+type topStmt struct {
+	code      code
+	span      syntax.Span
+	src       string
+	head      string
+	isCommand bool
+	isExpr    bool
+}
+
+// unit is one compiled source and what its functions share.
+type unit struct {
+	lib   Library
+	tree  *syntax.Program
+	info  *resolve.Info
+	seeds syntax.Names
+	codes map[syntax.Node]*funcCode
+}
+
+// links are the session's cells behind the names that a unit mentions; nil
+// where the session has none, or one that raises when it is used.
+type links struct {
+	unit  *unit
+	cells []*Cell
+}
+
+// Func is a function at run time: its code and what it captured.
+type Func struct {
+	code  *funcCode
+	caps  []value.Value
+	cells []*Cell
+	self  value.Value
+}
+
+// funcCode is the compiled form of a function.
+type funcCode struct {
+	unit   *unit
+	info   *resolve.Func
+	name   string
+	params []param
+	rest   int // index of the rest parameter, or -1
+	// arity is the number of arguments that may go straight into the frame, or
+	// -1 when binding them takes more than that.
+	arity  int
+	slots  int
+	boxes  int
+	weight int
+	body   code
+	cond   test   // body as a condition, where that is cheaper
+	field  string // body reads only this field of the one parameter
+	lambda *syntax.Lambda
+	doc    string
+	sig    string
+}
+
+// param is a parameter.
+type param struct {
+	name string
+	typ  *syntax.Type
+	def  code
+	v    *resolve.Var
+}
+
+// Source is the text that was compiled.
+func (p *Program) Source() string { return p.unit.tree.Src }
+
+// Tree is the parsed program; it must not be changed.
+func (p *Program) Tree() *syntax.Program { return p.unit.tree }
+
+// Compile turns a parsed program into closures. seeds are the names that it
+// was parsed with.
+func Compile(tree *syntax.Program, seeds syntax.Names, lib Library) *Program {
+	u := &unit{
+		lib: lib, tree: tree, info: resolve.Program(tree), seeds: seeds,
+		codes: map[syntax.Node]*funcCode{},
+	}
+	c := &compiler{unit: u, info: u.info, fn: u.info.Main}
+	p := &Program{unit: u, main: &funcCode{
+		unit: u, info: u.info.Main, rest: -1, slots: u.info.Main.Slots,
+		boxes: u.info.Main.Boxes, weight: u.info.Main.Weight,
+	}}
+	for i, s := range tree.Stmts {
+		p.stmts = append(p.stmts, c.topStmt(s, i == len(tree.Stmts)-1))
+	}
+	return p
+}
+
+// enterMain prepares the machine for the program's top level.
+func (m *Machine) enterMain(p *Program) {
+	m.stack = make([]value.Value, max(256, p.main.slots))
+	m.sp = p.main.slots
+	m.fn = &Func{code: p.main}
+	m.boxes = make([]*Cell, p.main.boxes)
+	m.links = m.link(p.unit)
+}
+
+// link finds the session's cells for a unit.
+func (m *Machine) link(u *unit) *links {
+	if l := m.byUnit[u]; l != nil {
+		return l
+	}
+	l := &links{unit: u, cells: make([]*Cell, len(u.info.Globals))}
+	m.state.mu.Lock()
+	for i, name := range u.info.Globals {
+		if c := m.state.names[name]; c != nil && c.lost == nil {
+			l.cells[i] = c
+		}
+	}
+	m.state.mu.Unlock()
+	m.byUnit[u] = l
+	return l
+}
+
+// declare makes a session binding and points every unit that mentions the name
+// at it.
+func (m *Machine) declare(name string, kind Binding, v value.Value) {
+	if name == "_" {
+		return
+	}
+	c := m.state.declare(name, kind, v)
+	for u, l := range m.byUnit {
+		if i := u.info.GlobalIndex(name); i >= 0 {
+			l.cells[i] = c
+		}
+	}
+}
