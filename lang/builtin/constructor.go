@@ -12,7 +12,7 @@ import (
 func constructorRows() []functionRow {
 	return []functionRow{
 		{"path(text: str|path)", "A path.", nil, newPath},
-		{"glob(pattern: str, *, hidden: bool = false, follow: bool = false)", "A pattern for paths below the working directory.", nil, newGlob},
+		{"glob(pattern: str, *, hidden: bool = false, follow: bool = false)", "A pattern for paths below the working directory.", globEffects, newGlob},
 		{"regex(pattern: str)", "A regular expression.", nil, newRegex},
 		{"range(a: int, b: int, *, inclusive: bool = false)", "The ints from a up to b.", nil, newRange},
 		{"channel(name: str)", "The session's event channel of that name.", nil, newChannel},
@@ -22,11 +22,11 @@ func constructorRows() []functionRow {
 // callRows are the other reserved call names.
 func callRows() []functionRow {
 	return []functionRow{
-		{"now()", "The present time.", marker(effect.Time), callNow},
-		{"today()", "The last midnight.", marker(effect.Time), callToday},
+		{"now()", "The present time.", only(effect.Time), callNow},
+		{"today()", "The last midnight.", only(effect.Time), callToday},
 		{"assert(cond: any, msg?: any)", "Raises assert_failed unless the condition holds.", nil, callAssert},
 		{"save(path: path|str, value: any)", "Writes the value to a file; gives the value back.", firstWriteEffects, saveCall},
-		{"retry(n: int, thunk: fn, *, delay?: duration)", "Calls thunk up to n times until it gives no error and no failed outcome.", nil, callRetry},
+		{"retry(n: int, thunk: fn, *, delay?: duration)", "Calls thunk up to n times until it gives no error and no failed outcome.", only(), callRetry},
 		{"run(target: str|path, ...args: any)", "Runs a program by name.", runEffects, callRun},
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // directoryRows are the heads about the working directory and its stack.
 func directoryRows() []headRow {
-	write := marker(effect.SessionWrite)
+	write := only(effect.SessionWrite)
 	return []headRow{
 		{"pwd", "pwd", "The working directory.", false, nil, headPwd},
 		{"cd", "cd [PATH|-]", "Changes the working directory: to HOME without argument, back with -.", false, write, headCd},

@@ -114,9 +114,22 @@ func envEffects(args []interp.EffectArg, _ string) []effect.Effect {
 	return []effect.Effect{{Kind: effect.EnvRead, Name: name}}
 }
 
-// marker is a row's effect that has no target.
-func marker(kind effect.Kind) interp.EffectFunc {
-	return func([]interp.EffectArg, string) []effect.Effect { return []effect.Effect{{Kind: kind}} }
+// only is the effects of a row that has always the same; none at all is for
+// rows that wait for the host without doing anything to the world.
+func only(kinds ...effect.Kind) interp.EffectFunc {
+	return func([]interp.EffectArg, string) []effect.Effect {
+		var out []effect.Effect
+		for _, k := range kinds {
+			out = append(out, effect.Effect{Kind: k})
+		}
+		return out
+	}
+}
+
+// globEffects is for glob(pattern): its value may be read later, anywhere.
+func globEffects(args []interp.EffectArg, cwd string) []effect.Effect {
+	of := operands(args, []string{"hidden", "follow"})
+	return pathEffects(effect.FSRead, of[:min(1, len(of))], cwd)
 }
 
 // runEffects is a program whose doings cannot be followed.

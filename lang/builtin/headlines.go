@@ -13,7 +13,7 @@ import (
 const defaultHeadLines = 10
 
 func headHead(c *interp.HeadCall) (value.Value, error) {
-	w, err := parseWords(c, []flag{{long: "lines", short: "n", takes: true}}, 2)
+	w, err := parseWords(c, []option{{long: "lines", short: "n", takes: true}}, 2)
 	if err != nil {
 		return value.Null, err
 	}

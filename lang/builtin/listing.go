@@ -51,7 +51,7 @@ func fileRow(at string, info interp.FileInfo) *value.Record {
 }
 
 func headLs(c *interp.HeadCall) (value.Value, error) {
-	w, err := parseWords(c, []flag{{long: "all", short: "a"}}, -1)
+	w, err := parseWords(c, []option{{long: "all", short: "a"}}, -1)
 	if err != nil {
 		return value.Null, err
 	}

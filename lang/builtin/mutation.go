@@ -60,7 +60,7 @@ func eachPath(c *interp.HeadCall, at []string, do func(files interp.Files, p str
 }
 
 func headMkdir(c *interp.HeadCall) (value.Value, error) {
-	w, err := parseWords(c, []flag{{long: "parents", short: "p"}}, -1)
+	w, err := parseWords(c, []option{{long: "parents", short: "p"}}, -1)
 	if err != nil {
 		return value.Null, err
 	}
@@ -136,7 +136,7 @@ func transfers(c *interp.HeadCall, w *words, files interp.Files) ([]transfer, er
 func inside(p, dir string) bool { return strings.HasPrefix(p, strings.TrimRight(dir, "/")+"/") }
 
 // transferAll checks each pair, runs do for it, and lists the destinations.
-func transferAll(c *interp.HeadCall, flags []flag, do func(w *words, files interp.Files, t transfer) error) (value.Value, error) {
+func transferAll(c *interp.HeadCall, flags []option, do func(w *words, files interp.Files, t transfer) error) (value.Value, error) {
 	w, err := parseWords(c, flags, -1)
 	if err != nil {
 		return value.Null, err
@@ -163,7 +163,7 @@ func transferAll(c *interp.HeadCall, flags []flag, do func(w *words, files inter
 }
 
 func headCp(c *interp.HeadCall) (value.Value, error) {
-	flags := []flag{{long: "recursive", short: "rR"}}
+	flags := []option{{long: "recursive", short: "rR"}}
 	return transferAll(c, flags, func(w *words, files interp.Files, t transfer) error {
 		info, err := files.Stat(c.M.Context(), t.from)
 		if err != nil {
@@ -213,7 +213,7 @@ func headMv(c *interp.HeadCall) (value.Value, error) {
 var trashShape = value.ShapeOf("path", "trash")
 
 func headRm(c *interp.HeadCall) (value.Value, error) {
-	w, err := parseWords(c, []flag{{long: "permanent"}, {long: "recursive", short: "rR"}, {long: "force", short: "f"}}, -1)
+	w, err := parseWords(c, []option{{long: "permanent"}, {long: "recursive", short: "rR"}, {long: "force", short: "f"}}, -1)
 	if err != nil {
 		return value.Null, err
 	}
@@ -273,7 +273,7 @@ func removeOne(c *interp.HeadCall, w *words, files interp.Files, p string) (valu
 var linkShape = value.ShapeOf("target", "link", "symbolic")
 
 func headLn(c *interp.HeadCall) (value.Value, error) {
-	w, err := parseWords(c, []flag{{long: "symbolic", short: "s"}}, 2)
+	w, err := parseWords(c, []option{{long: "symbolic", short: "s"}}, 2)
 	if err != nil {
 		return value.Null, err
 	}

@@ -9,7 +9,7 @@ import (
 // programRows are the heads that find and run programs, and save.
 func programRows() []headRow {
 	return []headRow{
-		{"which", "which [-a|--all] NAME", "Where a command name leads: a record {name, kind, path}, null if nowhere; with --all a table.", true, nil, headWhich},
+		{"which", "which [-a|--all] NAME", "Where a command name leads: a record {name, kind, path}, null if nowhere; with --all a table.", true, only(), headWhich},
 		{"run", "run TARGET [ARG…]", "Runs a program by name, whatever else has that name.", false, runEffects, headRun},
 		{"save", "save PATH VALUE", "Writes the value to a file; gives the value back.", false, firstWriteEffects, headSave},
 	}
@@ -18,7 +18,7 @@ func programRows() []headRow {
 var whichShape = value.ShapeOf("name", "kind", "path")
 
 func headWhich(c *interp.HeadCall) (value.Value, error) {
-	w, err := parseWords(c, []flag{{long: "all", short: "a"}}, 1)
+	w, err := parseWords(c, []option{{long: "all", short: "a"}}, 1)
 	if err != nil {
 		return value.Null, err
 	}

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"math"
 	"strings"
 
 	"shoal.dev/shoal/lang/interp"
@@ -71,6 +72,19 @@ func items(c *interp.Call, v value.Value) ([]value.Value, error) {
 		return globItems(c, v.AsGlob())
 	}
 	return nil, typeErr(c.Span, "%s is not a collection", v.Kind())
+}
+
+// globItems are the paths that a glob matches.
+func globItems(c *interp.Call, g *value.Glob) ([]value.Value, error) {
+	found, err := c.M.Expand(g)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]value.Value, len(found))
+	for i, p := range found {
+		out[i] = value.Path(p)
+	}
+	return out, nil
 }
 
 // rangeItems is the part [from, to) of a range's ints.
@@ -152,7 +166,7 @@ func slice(c *interp.Call, from, to int64) (value.Value, error) {
 	return value.NewList(all[from:max(from, to):max(from, to)]), nil
 }
 
-const toEnd = int64(1)<<63 - 1
+const toEnd = int64(math.MaxInt64)
 
 func seqFirst(c *interp.Call, a []value.Value) (value.Value, error) {
 	if len(c.Args)+len(c.Named) > 0 {

@@ -13,13 +13,13 @@ func sessionRows() []headRow {
 	return []headRow{
 		{"echo", "echo VALUE…", "The values as one str, joined by blanks.", true, nil, headEcho},
 		{"env", "env [NAME]", "The session's environment as a record, or one variable.", true, envEffects, headEnv},
-		{"sleep", "sleep D", "Waits for a duration; a bare number is seconds.", true, marker(effect.Time), headSleep},
+		{"sleep", "sleep D", "Waits for a duration; a bare number is seconds.", true, only(effect.Time), headSleep},
 		{"assert", "assert (COND) [MSG]", "Raises assert_failed unless the condition holds.", false, nil, headAssert},
 		{"exit", "exit [N=0]", "Asks the host to stop after this statement.", false, nil, headExit},
 		{"quit", "quit [N=0]", "Asks the host to stop after this statement.", false, nil, headExit},
-		{"jobs", "jobs", "The session's tasks as a table {id, desc, state, done, suspended}.", false, nil, headJobs},
-		{"journal", "journal [--head=W] [--principal=P] [--limit=N]", "What was run, newest first.", false, marker(effect.JournalRead), headJournal},
-		{"history", "history [--head=W] [--principal=P] [--limit=N]", "What was run, newest first.", false, marker(effect.JournalRead), headJournal},
+		{"jobs", "jobs", "The session's tasks as a table {id, desc, state, done, suspended}.", false, only(), headJobs},
+		{"journal", "journal [--head=W] [--principal=P] [--limit=N]", "What was run, newest first.", false, only(effect.JournalRead), headJournal},
+		{"history", "history [--head=W] [--principal=P] [--limit=N]", "What was run, newest first.", false, only(effect.JournalRead), headJournal},
 	}
 }
 
@@ -115,19 +115,13 @@ func headSleep(c *interp.HeadCall) (value.Value, error) {
 
 // wait sleeps until d has passed or the run is cancelled.
 func wait(m *interp.Machine, d time.Duration) error {
-	_, err := m.Blocking(func() (value.Value, error) {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-m.Context().Done():
-		}
-		return value.Null, nil
-	})
-	if err == nil {
-		err = m.Check()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-m.Context().Done():
 	}
-	return err
+	return m.Check()
 }
 
 func headAssert(c *interp.HeadCall) (value.Value, error) {
@@ -203,7 +197,7 @@ func headJobs(c *interp.HeadCall) (value.Value, error) {
 }
 
 func headJournal(c *interp.HeadCall) (value.Value, error) {
-	w, err := parseWords(c, []flag{{long: "head", takes: true}, {long: "principal", takes: true}, {long: "limit", takes: true}}, 0)
+	w, err := parseWords(c, []option{{long: "head", takes: true}, {long: "principal", takes: true}, {long: "limit", takes: true}}, 0)
 	if err != nil {
 		return value.Null, err
 	}

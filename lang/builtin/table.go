@@ -118,11 +118,20 @@ func (l *Lib) addMethod(r methodRow) {
 		Doc: interp.Doc{Name: s.name, Signature: r.sig, Text: r.doc},
 		Run: checked(s, r.run),
 	}
-	if s.name == "save" || s.name == "append" {
-		m.Effects = saveMethodEffects
-	}
+	m.Effects = outside[s.name]
 	register(l.methods, s.name, r.recv, m)
 }
+
+// outside are the methods that reach the world, with what they do to it. The
+// engine lets others go on while a row with effects runs, so the ones that only
+// wait stand here too.
+var outside = map[string]methodEffects{
+	"save": saveMethodEffects, "append": saveMethodEffects,
+	"await": waits, "wait": waits, "suspend": waits, "resume": waits,
+	"emit": waits, "latest": waits,
+}
+
+func waits(interp.EffectArg, []interp.EffectArg, string) []effect.Effect { return nil }
 
 // addField makes the field; those of paths are methods without arguments too.
 func (l *Lib) addField(r fieldRow) {

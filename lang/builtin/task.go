@@ -10,9 +10,7 @@ func taskID(c *interp.Call, _ []value.Value) (value.Value, error) {
 }
 
 func taskAwait(c *interp.Call, _ []value.Value) (value.Value, error) {
-	return c.M.Blocking(func() (value.Value, error) {
-		return c.Recv.AsTask().H.Await(c.M.Context())
-	})
+	return c.Recv.AsTask().H.Await(c.M.Context())
 }
 
 func taskCancel(c *interp.Call, _ []value.Value) (value.Value, error) {

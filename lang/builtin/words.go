@@ -9,9 +9,9 @@ import (
 	"shoal.dev/shoal/lang/value"
 )
 
-// flag is one option of a command head. Its long name is always spelled out;
+// option is one flag of a command head. Its long name is always spelled out;
 // short lists the letters that mean the same.
-type flag struct {
+type option struct {
 	long  string
 	short string
 	takes bool // --long=value, --long value, -s value
@@ -36,7 +36,7 @@ func (w *words) has(long string) bool { _, ok := w.flags[long]; return ok }
 
 // parseWords sorts a head's words into flags and operands. Unknown flags and,
 // when most is not negative, more than most operands are refused.
-func parseWords(c *interp.HeadCall, flags []flag, most int) (*words, error) {
+func parseWords(c *interp.HeadCall, flags []option, most int) (*words, error) {
 	if !c.Block.IsNull() {
 		return nil, argErr(c.Span, "%s takes no block", c.Name)
 	}
@@ -82,9 +82,9 @@ func (w *words) add(word interp.Word) {
 }
 
 // long takes the long flag at i and returns how many more words it used.
-func (w *words) long(i int, flags []flag) (int, error) {
+func (w *words) long(i int, flags []option) (int, error) {
 	word := w.c.Words[i]
-	at := slices.IndexFunc(flags, func(f flag) bool { return f.long == word.Flag })
+	at := slices.IndexFunc(flags, func(f option) bool { return f.long == word.Flag })
 	if at < 0 {
 		return 0, w.unknown(word)
 	}
@@ -102,11 +102,11 @@ func (w *words) long(i int, flags []flag) (int, error) {
 }
 
 // cluster takes the letters of a short cluster; only the last may take a value.
-func (w *words) cluster(i int, flags []flag) (int, error) {
+func (w *words) cluster(i int, flags []option) (int, error) {
 	word := w.c.Words[i]
 	letters := []rune(word.Flag)
 	for n, r := range letters {
-		at := slices.IndexFunc(flags, func(f flag) bool { return strings.ContainsRune(f.short, r) })
+		at := slices.IndexFunc(flags, func(f option) bool { return strings.ContainsRune(f.short, r) })
 		if at < 0 {
 			return 0, w.unknown(word)
 		}
@@ -122,7 +122,7 @@ func (w *words) cluster(i int, flags []flag) (int, error) {
 }
 
 // next gives the word after i to a flag as its value.
-func (w *words) next(i int, f flag, spelling string) (int, error) {
+func (w *words) next(i int, f option, spelling string) (int, error) {
 	if i+1 >= len(w.c.Words) {
 		return 0, argErr(w.c.Words[i].Span, "%s: %s requires a value", w.c.Name, spelling)
 	}
