@@ -214,7 +214,8 @@ func (m *Machine) runNamed(name string, words []word, block value.Value, pos pos
 
 // runHead runs a builtin head or a program.
 func (m *Machine) runHead(name string, kind syntax.ArgKind, words []word, block value.Value, io *streams, span syntax.Span, pos position) value.Value {
-	if kind == syntax.ArgWord || kind == syntax.ArgString {
+	reads := io.fed || io.source != "" // only programs read input
+	if !reads && (kind == syntax.ArgWord || kind == syntax.ArgString) {
 		if row := m.lib.Head(name); row != nil {
 			return m.builtin(row, name, words, block, io, span)
 		}
@@ -233,9 +234,6 @@ func (m *Machine) runHead(name string, kind syntax.ArgKind, words []word, block 
 // builtin runs a head of the library. A structured one gives an outcome; a
 // redirected one null.
 func (m *Machine) builtin(row *Head, name string, words []word, block value.Value, io *streams, span syntax.Span) value.Value {
-	if io.source != "" || io.fed {
-		return m.fail(span, value.CodeArg, "`%s` reads no input", name)
-	}
 	words, err := m.expanded(words)
 	if err != nil {
 		return m.raise(err, span)

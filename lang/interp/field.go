@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"strings"
 	"sync/atomic"
 
 	"shoal.dev/shoal/lang/syntax"
@@ -121,6 +122,10 @@ func (m *Machine) field(v value.Value, site *fieldSite) value.Value {
 		}
 	case value.KindOutcome:
 		return m.outcomeField(v, site)
+	case value.KindStr:
+		if v = m.stored(v, site.span); m.ctl != running {
+			return value.Null
+		}
 	}
 	if f, ok := m.ownField(v, site); ok {
 		return f
@@ -167,4 +172,35 @@ func fieldMissing(v value.Value, name string) *value.Error {
 		return err.WithHint("did you mean `.%s`?", near)
 	}
 	return err
+}
+
+// storedPrefix begins the text of a reference to content in the store.
+const storedPrefix = "val:blake3:"
+
+// stored is the content that a str refers to, if it has the form of a
+// reference; any other str is itself.
+func (m *Machine) stored(v value.Value, span syntax.Span) value.Value {
+	ref := v.AsStr()
+	if !strings.HasPrefix(ref, storedPrefix) || !isHex(ref[len(storedPrefix):]) {
+		return v
+	}
+	if m.host.Values != nil {
+		m.leaveCells()
+		blob, err := m.host.Values.OpenValue(m.ctx, ref)
+		m.enterCells()
+		if err == nil {
+			return value.NewBlob(blob)
+		}
+	}
+	return m.fail(span, value.CodeNotFound, "%s is not in the journal/CAS", ref)
+}
+
+func isHex(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return len(s) == 64
 }

@@ -21,6 +21,7 @@ type Host struct {
 	Clock    Clock
 	Channels Channels
 	Kernel   Kernel
+	Values   Values
 }
 
 // FileInfo is what a directory listing shows of one file, from lstat.
@@ -74,8 +75,8 @@ type ExecSpec struct {
 	Argv    []string // Argv[0] is the name as written
 	Path    string   // the executable that LookPath found
 	Cwd     string
-	Env     []string // KEY=value, the session's; the host pins and marks on top
-	Overlay []string // KEY=value that win over pinned ones (env prefix, with env:)
+	Env     []string  // KEY=value, the session's; the host pins and marks on top
+	Overlay []string  // KEY=value that win over pinned ones (env prefix, with env:)
 	Stdin   io.Reader // nil: /dev/null
 	// Stdout, when set, receives the bytes instead of the capture (redirect >).
 	Stdout io.Writer
@@ -118,6 +119,11 @@ type Channels interface {
 type Kernel interface {
 	Jobs(ctx context.Context) (value.Value, error)
 	Journal(ctx context.Context, q JournalQuery) (value.Value, error)
+}
+
+// Values is the content store behind references such as val:blake3:HEX.
+type Values interface {
+	OpenValue(ctx context.Context, ref string) (value.Blob, error)
 }
 
 // JournalQuery are the filters of the journal builtin.

@@ -134,6 +134,11 @@ func (m *Machine) callMethod(recv value.Value, site *methodSite, args *callArgs)
 	if !ok {
 		return value.Null
 	}
+	if recv.Kind() == value.KindStr {
+		if recv = m.stored(recv, site.span); m.ctl != running {
+			return value.Null
+		}
+	}
 	for {
 		if recv.Kind() == value.KindRecord {
 			if f, ok := recv.AsRecord().Get(site.name); ok {

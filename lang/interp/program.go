@@ -89,13 +89,37 @@ func (p *Program) Source() string { return p.unit.tree.Src }
 // Tree is the parsed program; it must not be changed.
 func (p *Program) Tree() *syntax.Program { return p.unit.tree }
 
-// Compile turns a parsed program into closures. seeds are the names that it
-// was parsed with.
-func Compile(tree *syntax.Program, seeds syntax.Names, lib Library) *Program {
-	u := &unit{
-		lib: lib, tree: tree, info: resolve.Program(tree), seeds: seeds,
-		codes: map[syntax.Node]*funcCode{},
+// Parse parses and compiles src. seeds are the names that the session binds.
+func Parse(src string, seeds syntax.Names, lib Library) (*Program, *syntax.Error) {
+	tree, err := syntax.Parse(src, seeds)
+	if err != nil {
+		return nil, err
 	}
+	return compile(tree, seeds, lib)
+}
+
+// Compile compiles a tree that has been parsed with these seeds. One too deep
+// to be compiled gives a program that raises.
+func Compile(tree *syntax.Program, seeds syntax.Names, lib Library) *Program {
+	p, err := compile(tree, seeds, lib)
+	if err == nil {
+		return p
+	}
+	empty := &syntax.Program{Span: tree.Span, Src: tree.Src}
+	p, _ = compile(empty, seeds, lib)
+	p.stmts = []topStmt{{span: tree.Span, code: func(m *Machine) value.Value {
+		return m.fail(tree.Span, value.CodeRecursion, "%s", err.Msg)
+	}}}
+	return p
+}
+
+// compile turns a parsed program into closures.
+func compile(tree *syntax.Program, seeds syntax.Names, lib Library) (*Program, *syntax.Error) {
+	info := resolve.Program(tree)
+	if info.TooDeep {
+		return nil, &syntax.Error{Span: tree.Span, Msg: "nesting too deep"}
+	}
+	u := &unit{lib: lib, tree: tree, info: info, seeds: consulted(tree, seeds), codes: map[syntax.Node]*funcCode{}}
 	c := &compiler{unit: u, info: u.info, fn: u.info.Main}
 	p := &Program{unit: u, main: &funcCode{
 		unit: u, info: u.info.Main, rest: -1, slots: u.info.Main.Slots,
@@ -104,7 +128,21 @@ func Compile(tree *syntax.Program, seeds syntax.Names, lib Library) *Program {
 	for i, s := range tree.Stmts {
 		p.stmts = append(p.stmts, c.topStmt(s, i == len(tree.Stmts)-1))
 	}
-	return p
+	return p, nil
+}
+
+// consulted keeps of the seeds what decided how the tree was read.
+func consulted(tree *syntax.Program, seeds syntax.Names) syntax.Names {
+	kept := syntax.Names{Value: map[string]bool{}, Command: map[string]bool{}}
+	for _, name := range tree.Consulted {
+		if seeds.Value[name] {
+			kept.Value[name] = true
+		}
+		if seeds.Command[name] {
+			kept.Command[name] = true
+		}
+	}
+	return kept
 }
 
 // enterMain prepares the machine for the program's top level.

@@ -40,6 +40,9 @@ func (c *compiler) word(a *syntax.CmdArg) wordCode {
 }
 
 func (c *compiler) parts(parts []syntax.WordPart) []partCode {
+	if parts == nil {
+		return nil
+	}
 	out := make([]partCode, len(parts))
 	for i, p := range parts {
 		out[i] = partCode{text: p.Text, quoted: p.Quoted}
