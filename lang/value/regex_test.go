@@ -1,0 +1,58 @@
+package value
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRegex(t *testing.T) {
+	cases := []struct {
+		re, s string
+		want  []string
+	}{
+		{`\d+`, "a12 ٣٤ b5", []string{"12", "٣٤", "5"}},
+		{`\w+`, "żółć a_1-b", []string{"żółć", "a_1", "b"}},
+		{`\W+`, "é, ü", []string{", "}},
+		{`\s+`, "a\u00a0b\tc", []string{"\u00a0", "\t"}},
+		{`\S+`, "a\u2003é", []string{"a", "é"}},
+		{`[\d.]+`, "1.5 x", []string{"1.5"}},
+		{`[\W\d]+`, "é1, 2ü", []string{"1, 2"}},
+		{`[^\W]+`, "é, ü", []string{"é", "ü"}},
+		{`[^\s]+`, "é\u00a0ü", []string{"é", "ü"}},
+		{`[\S]+`, "é\u00a0ü", []string{"é", "ü"}},
+		{`\D+`, "1a٣", []string{"a"}},
+		{`\Q\d\E`, `\d 1`, []string{`\d`}},
+		{`[]\d]+`, "]1", []string{"]1"}},
+		{`[[:alpha:]\d]+`, "a1!", []string{"a1"}},
+		{`\\d`, `\d`, []string{`\d`}},
+		{`(?<y>\d{4})`, "2026", []string{"2026"}},
+		{`\pL+`, "aé1", []string{"aé"}},
+		{`\é`, "é", nil},
+	}
+	for _, c := range cases {
+		v, err := NewRegex(c.re)
+		if err != nil {
+			if c.want != nil {
+				t.Errorf("%s: %v", c.re, err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(c.want, v.AsRegex().FindAll(c.s)); diff != "" {
+			t.Errorf("%s on %q: %s", c.re, c.s, diff)
+		}
+	}
+	v := must(NewRegex(`(?<k>\w+)=(\w+)`)).AsRegex()
+	if got := v.Replace("a=b", "$2:${k}:$$:$1"); got != "b:a:$:a" {
+		t.Errorf("replace: %q", got)
+	}
+	if diff := cmp.Diff([]string{"", "k", ""}, v.GroupNames()); diff != "" {
+		t.Error(diff)
+	}
+	for _, bad := range []string{"(", "[", `\`, "a**b(", "(?P<n", "a{2000}", strings.Repeat("(", 5000)} {
+		if _, err := NewRegex(bad); err == nil || err.Code != CodeArg {
+			t.Errorf("%.20q: %v, want arg_error", bad, err)
+		}
+	}
+}
