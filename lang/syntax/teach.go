@@ -206,7 +206,7 @@ func (p *parser) teachHead(t token) {
 
 // teachFunction reports `f() { … }` for an unbound f.
 func (p *parser) teachFunction(t token) {
-	i := p.skipBlank(t.end + 1)
+	i := p.skipLines(min(t.end+1, len(p.src)))
 	if p.at(t.end) != '(' || p.at(i) != ')' || p.at(p.skipBlank(i+1)) != '{' {
 		return
 	}
