@@ -3,8 +3,7 @@ package builtin
 // Sorting extracts the keys once into a flat column, and chooses by what the
 // column holds: integers of every sort (int, size, duration, time, datetime,
 // bool) and floats become order-preserving uint64 and go through a radix sort;
-// strings carry their first eight bytes as a uint64, so that most comparisons
-// touch no string. Ties keep their order.
+// strings do the same, eight bytes at a time. Ties keep their order.
 
 import (
 	"cmp"
@@ -231,32 +230,90 @@ func radix(keys []bitKey, differ uint64) []bitKey {
 	return keys
 }
 
+// orderStrings sorts eight bytes at a time: what the keys have in common is
+// skipped, the next eight bytes go through orderBits, and keys that are still
+// equal are sorted by what follows.
 func orderStrings(keys []value.Value) []uint32 {
-	type textKey struct {
-		head uint64
-		at   uint32
-		text string
+	order := make([]uint32, len(keys))
+	for i := range order {
+		order[i] = uint32(i)
 	}
-	col := make([]textKey, len(keys))
-	for i, k := range keys {
-		s := k.AsStr()
-		col[i] = textKey{headBits(s), uint32(i), s}
-	}
-	slices.SortFunc(col, func(a, b textKey) int {
-		if a.head != b.head {
-			return cmp.Compare(a.head, b.head)
-		}
-		return cmp.Or(strings.Compare(a.text, b.text), cmp.Compare(a.at, b.at))
-	})
-	order := make([]uint32, len(col))
-	for i, k := range col {
-		order[i] = k.at
-	}
+	sortStrings(keys, order, 0)
 	return order
+}
+
+// sortStrings sorts part, whose keys agree in their first from bytes; equal
+// keys keep their order.
+func sortStrings(keys []value.Value, part []uint32, from int) {
+	if len(part) < radixMin {
+		slices.SortStableFunc(part, func(i, j uint32) int {
+			return strings.Compare(keys[i].AsStr()[from:], keys[j].AsStr()[from:])
+		})
+		return
+	}
+	from, longest := commonPrefix(keys, part, from)
+	if from == longest {
+		return // all the same
+	}
+	bits := make([]uint64, len(part))
+	for i, at := range part {
+		bits[i] = headBits(keys[at].AsStr()[from:])
+	}
+	byHead := orderBits(bits)
+	sorted := make([]uint32, len(part))
+	for i, at := range byHead {
+		sorted[i] = part[at]
+	}
+	copy(part, sorted)
+	for start := 0; start < len(part); {
+		end := start + 1
+		for end < len(part) && bits[byHead[end]] == bits[byHead[start]] {
+			end++
+		}
+		if end-start > 1 {
+			sortTies(keys, part[start:end], from+8)
+		}
+		start = end
+	}
+}
+
+// sortTies sorts keys whose bytes before from are equal once the missing ones
+// are taken as zeros: shorter keys come first.
+func sortTies(keys []value.Value, part []uint32, from int) {
+	slices.SortStableFunc(part, func(i, j uint32) int {
+		return cmp.Compare(min(len(keys[i].AsStr()), from), min(len(keys[j].AsStr()), from))
+	})
+	whole, _ := slices.BinarySearchFunc(part, from, func(at uint32, from int) int {
+		return cmp.Compare(min(len(keys[at].AsStr()), from), from)
+	})
+	if rest := part[whole:]; len(rest) > 1 {
+		sortStrings(keys, rest, from)
+	}
+}
+
+// commonPrefix is how many bytes all keys of part have in common, from of them
+// being known, and the length of the longest key.
+func commonPrefix(keys []value.Value, part []uint32, from int) (common, longest int) {
+	first := keys[part[0]].AsStr()
+	common, longest = len(first), len(first)
+	for _, at := range part[1:] {
+		s := keys[at].AsStr()
+		longest = max(longest, len(s))
+		n := min(common, len(s))
+		same := from
+		for same < n && s[same] == first[same] {
+			same++
+		}
+		common = same
+	}
+	return common, longest
 }
 
 // headBits is the first eight bytes, big endian, padded with zeros.
 func headBits(s string) uint64 {
+	if len(s) >= 8 {
+		return binary.BigEndian.Uint64([]byte(s[:8]))
+	}
 	var b [8]byte
 	copy(b[:], s)
 	return binary.BigEndian.Uint64(b[:])

@@ -26,6 +26,11 @@ var generators = map[string]func(r *rand.Rand) value.Value{
 	"bools":     func(r *rand.Rand) value.Value { return value.Bool(r.IntN(2) == 0) },
 	"sizes":     func(r *rand.Rand) value.Value { return value.Size(r.Uint64() >> uint(r.IntN(64))) },
 	"durations": func(r *rand.Rand) value.Value { return value.Duration(-5 + 1<<uint(r.IntN(40))) },
+	"paths": func(r *rand.Rand) value.Value {
+		return value.Path("/very/long/common/beginning/" + strings.Repeat("x", r.IntN(30)) + string(rune('a'+r.IntN(2))))
+	},
+	"zeros": func(r *rand.Rand) value.Value { return value.Str(strings.Repeat("\x00", r.IntN(20))) },
+	"same":  func(*rand.Rand) value.Value { return value.Str("the same text in all of them") },
 	"strings": func(r *rand.Rand) value.Value {
 		return value.Str(strings.Repeat("é", r.IntN(6)) + string(rune('a'+r.IntN(3))) + strings.Repeat("\x00", r.IntN(2)))
 	},
