@@ -47,6 +47,11 @@ func MarkOwner(env []string, kernelID, who string) []string {
 	return append(out, MarkVar+"="+kernelID+"/"+who)
 }
 
+// MarkFor is MarkOwner with the runner's kernel id.
+func (r *Runner) MarkFor(env []string, who string) []string {
+	return MarkOwner(env, r.opts.KernelID, who)
+}
+
 // unmark is the reverse of the mark's value for one kernel: whose process it
 // is, and the task's number when it is a task's.
 func unmark(value, kernelID string) (who string, task uint64, ok bool) {

@@ -49,9 +49,9 @@ func (e *SpawnError) Error() string {
 // Unwrap gives the system's error.
 func (e *SpawnError) Unwrap() error { return e.Err }
 
-// spawnError finds out what the system's error was about: it reports a missing
-// directory and a missing program alike.
-func spawnError(path, dir string, err error) *SpawnError {
+// WhySpawn finds out what the system's error of starting path in dir was about:
+// it reports a missing directory and a missing program alike.
+func WhySpawn(path, dir string, err error) *SpawnError {
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {
 		return &SpawnError{Kind: SpawnFailed, Path: path, Err: err}

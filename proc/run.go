@@ -147,7 +147,7 @@ func (x *running) start(spec Spec) *SpawnError {
 	})
 	if err != nil {
 		p.closeOurs()
-		return spawnError(spec.Path, spec.Dir, err)
+		return WhySpawn(spec.Path, spec.Dir, err)
 	}
 	x.tree, x.res.PID = tree, x.child.Pid
 	if p.outR != nil {

@@ -1,0 +1,399 @@
+package ptyactor
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"time"
+
+	"shoal.dev/shoal/messages"
+	"shoal.dev/shoal/proc"
+	"shoal.dev/shoal/ptyactor/screen"
+)
+
+const (
+	// readSize is one read of a terminal; feedSize is how much of it is drawn
+	// while a reader may have to wait.
+	readSize = 32 << 10
+	feedSize = 4 << 10
+	// exitDrain is how long output is awaited after the child has been reaped.
+	exitDrain = 250 * time.Millisecond
+	// publishEvery is the least time between two notices of change.
+	publishEvery = 50 * time.Millisecond
+	// readersMax bounds the connections whose last read is remembered.
+	readersMax = 1024
+)
+
+// Host is one terminal: device, child, screen, and who waits for what. It lives
+// until Close, whatever happens to the actor that speaks for it.
+type Host struct {
+	id        messages.PTYID
+	session   messages.SessionName
+	principal messages.Principal
+	cmd       string
+	args      []string
+	dev       *device
+	writer    *writer
+	publish   func(payload json.RawMessage)
+	log       *slog.Logger
+
+	pumped chan struct{} // output has ended
+	reaped chan struct{} // and so has the child, with everything told
+	closed chan struct{}
+	once   sync.Once
+
+	mu        sync.Mutex
+	screen    screen.Screen
+	faults    int
+	outAt     time.Time // of the last output
+	changedAt time.Time // of the last visible change that somebody looked at
+	version   uint64
+	waits     map[*waiter]struct{}
+	readers   map[string]uint64
+	openLine  int // bytes of the line being typed
+	exit      *messages.PTYExit
+	gone      bool // Close has begun
+
+	notice    *time.Timer
+	noticed   uint64
+	noticedAt time.Time
+}
+
+// open starts a terminal; its request is complete.
+func open(runner *proc.Runner, id messages.PTYID, req messages.OpenPTY, publish func(json.RawMessage), log *slog.Logger) (*Host, error) {
+	dev, err := startDevice(runner, id, req)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	h := &Host{
+		id: id, session: req.Session, principal: req.Principal, cmd: req.Cmd, args: req.Args, dev: dev,
+		writer: startWriter(dev.master, inputTimeout), publish: publish, log: log,
+		pumped: make(chan struct{}), reaped: make(chan struct{}), closed: make(chan struct{}),
+		screen: screen.NewXVT(req.Cols, req.Rows, req.Scrollback),
+		outAt:  now, changedAt: now, waits: map[*waiter]struct{}{}, readers: map[string]uint64{},
+	}
+	go h.pump()
+	go h.reap()
+	return h, nil
+}
+
+// pump draws output until its end.
+func (h *Host) pump() {
+	defer close(h.pumped)
+	buf := make([]byte, readSize)
+	for {
+		n, err := h.dev.master.Read(buf)
+		for rest := buf[:n]; len(rest) > 0; {
+			part := rest[:min(len(rest), feedSize)]
+			rest = rest[len(part):]
+			h.feed(part)
+		}
+		if err != nil {
+			// EIO is the end of a terminal's output; a deadline, its abandoning.
+			return
+		}
+	}
+}
+
+func (h *Host) feed(b []byte) {
+	h.mu.Lock()
+	h.screen.Write(b)
+	replies := h.screen.Replies()
+	h.outAt = time.Now()
+	for w := range h.waits {
+		w.output(h.outAt)
+	}
+	h.checkLocked()
+	broke := h.screen.Faults() > h.faults
+	h.faults = h.screen.Faults()
+	h.noticeLocked()
+	h.mu.Unlock()
+	if len(replies) > 0 {
+		h.writer.reply(replies)
+	}
+	if broke {
+		h.repaint()
+	}
+}
+
+// repaint asks the program to draw itself anew after the engine lost its state.
+func (h *Host) repaint() {
+	h.log.Warn("terminal engine rebuilt", "pty", string(h.id))
+	shot := h.Snapshot()
+	h.dev.setSize(shot.Cols, max(shot.Rows-1, 1))
+	h.dev.setSize(shot.Cols, shot.Rows)
+}
+
+// reap waits for the child, then for the output it left, and tells.
+func (h *Host) reap() {
+	state, err := h.dev.child.Wait()
+	h.dev.tree.Exited()
+	exit := &messages.PTYExit{}
+	if err == nil {
+		exit = exitOf(state)
+	}
+	h.dev.master.SetReadDeadline(time.Now().Add(exitDrain))
+	<-h.pumped
+	h.writer.stop()
+	h.dev.master.Close()
+	h.mu.Lock()
+	h.exit = exit
+	h.checkLocked()
+	if h.notice != nil {
+		h.notice.Stop()
+	}
+	h.mu.Unlock()
+	h.tell()
+	h.publish(messages.JSON(struct {
+		Exit *messages.PTYExit `json:"exit"`
+	}{exit}))
+	close(h.reaped)
+}
+
+// Snapshot is what the terminal shows.
+func (h *Host) Snapshot() *screen.Snapshot {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.snapshotLocked()
+}
+
+// snapshotLocked notes when the picture last changed.
+func (h *Host) snapshotLocked() *screen.Snapshot {
+	shot := h.screen.Snapshot()
+	if shot.Version != h.version {
+		h.version = shot.Version
+		h.changedAt = h.outAt
+	}
+	return shot
+}
+
+// noticeLocked arms the notice of change: at most one in publishEvery, and
+// never without a last one.
+func (h *Host) noticeLocked() {
+	if h.notice != nil || h.gone {
+		return
+	}
+	wait := max(0, publishEvery-time.Since(h.noticedAt))
+	h.notice = time.AfterFunc(wait, h.tell)
+}
+
+// tell publishes the version if it is new.
+func (h *Host) tell() {
+	h.mu.Lock()
+	h.notice = nil
+	h.noticedAt = time.Now()
+	version := h.snapshotLocked().Version
+	fresh := version != h.noticed && !h.gone
+	h.noticed = version
+	h.mu.Unlock()
+	if fresh {
+		h.publish(messages.JSON(struct {
+			Version uint64 `json:"version"`
+		}{version}))
+	}
+}
+
+// Resize gives the terminal another size: device first, then screen, so that
+// the program's repaint meets the new grid.
+func (h *Host) Resize(cols, rows int) (messages.PTYResized, *messages.Error) {
+	for name, n := range map[string]int{"cols": cols, "rows": rows} {
+		if n < 1 || n > messages.PTYSideMax {
+			return messages.PTYResized{}, messages.Errorf(messages.CodeInvalidParams, "%s: want 1 to %d, got %d", name, messages.PTYSideMax, n)
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.gone {
+		return messages.PTYResized{}, unknown(h.id)
+	}
+	h.dev.setSize(cols, rows) // fails only when the child is gone
+	h.screen.Resize(cols, rows)
+	h.outAt = time.Now()
+	h.checkLocked()
+	h.noticeLocked()
+	return messages.PTYResized{PTY: h.id, Cols: cols, Rows: rows}, nil
+}
+
+// Send types. It returns when the input is written or given up, and with a wait
+// when that has ended.
+func (h *Host) Send(ctx context.Context, req messages.SendPTY) (messages.PTYSent, *messages.Error) {
+	start, err := h.queue(req)
+	if err != nil {
+		return messages.PTYSent{}, err
+	}
+	return start(ctx)
+}
+
+// queue puts the input into the writer's queue before it returns, which keeps
+// the order of sends; the function it returns waits for the rest.
+func (h *Host) queue(req messages.SendPTY) (func(context.Context) (messages.PTYSent, *messages.Error), *messages.Error) {
+	items, bad := parseInput(req.Input)
+	if bad != nil {
+		return nil, bad
+	}
+	h.mu.Lock()
+	if h.gone {
+		h.mu.Unlock()
+		return nil, unknown(h.id)
+	}
+	var wait *waiter
+	if req.Wait != nil {
+		var err *messages.Error
+		if wait, err = h.newWaiterLocked(*req.Wait, &sentInput{shot: h.snapshotLocked(), first: h.firstLineLocked(), echo: printable(items)}); err != nil {
+			h.mu.Unlock()
+			return nil, err
+		}
+	}
+	pieces := encode(items, h.screen.Modes())
+	sent := messages.PTYSent{PTY: h.id, Warnings: h.warnLocked(pieces)}
+	j := h.writer.send(pieces)
+	if wait != nil {
+		h.addLocked(wait)
+	}
+	h.mu.Unlock()
+	return func(ctx context.Context) (messages.PTYSent, *messages.Error) {
+		if j == nil {
+			sent.Blocked = true
+		} else {
+			<-j.ended
+			sent.BytesSent, sent.Blocked = j.sent, j.stuck
+		}
+		if wait != nil {
+			shown := h.screenAfter(ctx, wait, req.Reader)
+			sent.Screen = &shown
+		}
+		return sent, nil
+	}, nil
+}
+
+// warnLocked finds lines that a canonical terminal will cut.
+func (h *Host) warnLocked(pieces []piece) []string {
+	warnings := []string{}
+	if h.exit != nil {
+		return append(warnings, "the program has exited; nothing was sent")
+	}
+	if !h.dev.canonical() {
+		h.openLine = 0
+		return warnings
+	}
+	total := 0
+	for _, p := range pieces {
+		var n int
+		n, h.openLine = lost(p.data, h.openLine)
+		total += n
+	}
+	if over := h.openLine - (lineMax - 1); over > 0 {
+		total += over
+		h.openLine = lineMax - 1
+	}
+	if total > 0 {
+		warnings = append(warnings, lostWarning(total))
+	}
+	return warnings
+}
+
+// Read is what the terminal shows, after the wait if there is one.
+func (h *Host) Read(ctx context.Context, req messages.ReadPTY) (messages.Screen, *messages.Error) {
+	var wait *waiter
+	h.mu.Lock()
+	if h.gone {
+		h.mu.Unlock()
+		return messages.Screen{}, unknown(h.id)
+	}
+	if req.Wait != nil {
+		var err *messages.Error
+		if wait, err = h.newWaiterLocked(*req.Wait, nil); err != nil {
+			h.mu.Unlock()
+			return messages.Screen{}, err
+		}
+		h.addLocked(wait)
+	}
+	h.mu.Unlock()
+	shown := h.screenAfter(ctx, wait, req.Reader)
+	if r := req.Scrollback; r != nil {
+		h.mu.Lock()
+		lines, first, next := h.screen.Scrollback(r.From, r.To)
+		h.mu.Unlock()
+		shown.PTYLines = &messages.PTYLines{Text: lines, FirstLine: first, NextLine: next}
+	}
+	return shown, nil
+}
+
+// screenAfter waits, if there is something to wait for, and reads the screen.
+func (h *Host) screenAfter(ctx context.Context, w *waiter, reader string) messages.Screen {
+	var waited *messages.PTYWaited
+	if w != nil {
+		waited = h.await(ctx, w)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.snapshotLocked()
+	if w != nil && w.shot != nil {
+		// What met the conditions, not what came a moment later.
+		s = w.shot
+	}
+	out := messages.Screen{
+		PTY: h.id, Lines: s.Lines, Cursor: messages.PTYCursor{Row: s.Row, Col: s.Col, Hidden: s.Hidden},
+		Alive: h.exit == nil, Exit: h.exit, PID: h.dev.child.Pid, Cmd: h.cmd, Cols: s.Cols, Rows: s.Rows,
+		Version: s.Version, Title: s.Title, AltScreen: s.AltScreen, Mouse: s.Mouse, Paste: s.Paste,
+		ScrollbackLen: s.Scrollback, Wait: waited, Changed: true,
+	}
+	if reader != "" {
+		last, seen := h.readers[reader]
+		out.Changed = !seen || last != s.Version
+		if !seen && len(h.readers) >= readersMax {
+			clear(h.readers)
+		}
+		h.readers[reader] = s.Version
+	}
+	return out
+}
+
+// firstLineLocked is the absolute number of the screen's top line.
+func (h *Host) firstLineLocked() int64 {
+	_, _, next := h.screen.Scrollback(0, 0)
+	return next
+}
+
+// row is the terminal in a list.
+func (h *Host) row() messages.PTYRow {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.snapshotLocked()
+	return messages.PTYRow{PTY: h.id, Cmd: h.cmd, PID: h.dev.child.Pid, Cols: s.Cols, Rows: s.Rows, Alive: h.exit == nil}
+}
+
+// Close ends every process of the terminal and frees it. It returns how the
+// program ended. Calling it again waits for the first call.
+func (h *Host) Close(ctx context.Context) *messages.PTYExit {
+	h.once.Do(func() {
+		h.mu.Lock()
+		h.gone = true
+		for w := range h.waits {
+			h.endLocked(w, false, "closed")
+		}
+		h.mu.Unlock()
+		if left := h.dev.tree.End(ctx, proc.TerminalLadder()); len(left) > 0 {
+			h.log.Warn("terminal left processes", "pty", string(h.id), "processes", len(left))
+		}
+		h.dev.master.Close()
+		h.writer.stop()
+		<-h.writer.done
+		<-h.reaped
+		h.dev.tree.Drop()
+		h.mu.Lock()
+		if h.notice != nil {
+			h.notice.Stop()
+		}
+		h.mu.Unlock()
+		close(h.closed)
+	})
+	<-h.closed
+	return h.exit
+}
+
+func unknown(id messages.PTYID) *messages.Error {
+	return messages.Errorf(messages.CodeUnknownPTY, "no terminal %s in this session", id)
+}

@@ -1,0 +1,200 @@
+package ptyactor
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"time"
+
+	"shoal.dev/shoal/messages"
+	"shoal.dev/shoal/ptyactor/screen"
+)
+
+// sendSettle is when stability begins to count after a send that has no output.
+const sendSettle = 150 * time.Millisecond
+
+// waiter is a call that waits for conditions. It is checked after every piece
+// of output, so that nothing shown in between is missed.
+type waiter struct {
+	cond  messages.PTYWait
+	regex *regexp.Regexp
+	sent  *sentInput
+	began time.Time
+	// calm is the earliest time from which stability counts.
+	calm  time.Time
+	fresh bool // output has come since the send
+	timer *time.Timer
+	done  chan struct{}
+
+	ended bool
+	met   bool
+	rule  string
+	took  time.Duration
+	shot  *screen.Snapshot
+}
+
+// newWaiterLocked checks the conditions and makes a waiter that is not yet
+// known to the host.
+func (h *Host) newWaiterLocked(cond messages.PTYWait, sent *sentInput) (*waiter, *messages.Error) {
+	w := &waiter{cond: cond, sent: sent, began: time.Now(), done: make(chan struct{})}
+	if cond.TimeoutMS < 0 || cond.TimeoutMS > messages.PTYWaitMax {
+		return nil, messages.Errorf(messages.CodeInvalidParams, "wait.timeout_ms: want at most %d, got %d", messages.PTYWaitMax, cond.TimeoutMS)
+	}
+	if cond.TimeoutMS == 0 {
+		w.cond.TimeoutMS = messages.PTYWaitMax
+	}
+	if cond.StableMS != nil && *cond.StableMS < 0 {
+		return nil, messages.Errorf(messages.CodeInvalidParams, "wait.stable_ms: want 0 or more, got %d", *cond.StableMS)
+	}
+	if cond.Regex != nil {
+		re, err := regexp.Compile(*cond.Regex)
+		if err != nil {
+			return nil, messages.Errorf(messages.CodeInvalidParams, "wait.regex: %v", err)
+		}
+		w.regex = re
+	}
+	if sent != nil {
+		w.calm = w.began.Add(sendSettle)
+	}
+	return w, nil
+}
+
+// addLocked makes the host check the waiter from now on.
+func (h *Host) addLocked(w *waiter) {
+	h.snapshotLocked()
+	h.waits[w] = struct{}{}
+	w.timer = time.AfterFunc(0, func() { h.check(w) })
+}
+
+// output notes the first output after a send: stability counts from it.
+func (w *waiter) output(at time.Time) {
+	if w.sent != nil && !w.fresh {
+		w.fresh = true
+		w.calm = at
+	}
+}
+
+func (h *Host) check(w *waiter) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !w.ended {
+		h.tryLocked(w, time.Now())
+	}
+}
+
+// checkLocked looks at every waiter.
+func (h *Host) checkLocked() {
+	if len(h.waits) == 0 {
+		return
+	}
+	now := time.Now()
+	for w := range h.waits {
+		h.tryLocked(w, now)
+	}
+}
+
+// tryLocked ends the waiter when all conditions hold, when the time is over, or
+// when the child is gone; else it sets the next time to look.
+func (h *Host) tryLocked(w *waiter, now time.Time) {
+	shot := h.snapshotLocked()
+	stableIn := h.stableInLocked(w, now)
+	rules, met := w.hold(shot, h.firstLineLocked(), stableIn <= 0, h.exit != nil)
+	left := w.began.Add(time.Duration(w.cond.TimeoutMS) * time.Millisecond).Sub(now)
+	switch {
+	case met:
+		w.shot = shot
+		h.endLocked(w, true, strings.Join(rules, "+"))
+	case h.exit != nil:
+		h.endLocked(w, false, "exit")
+	case left <= 0:
+		h.endLocked(w, false, "timeout")
+	default:
+		next := left
+		if stableIn > 0 {
+			next = min(next, stableIn)
+		}
+		w.timer.Reset(max(next, time.Millisecond))
+	}
+}
+
+// stableInLocked is how long the screen must stay as it is for the waiter's
+// stability; zero or less when it has been, or when that is no condition.
+func (h *Host) stableInLocked(w *waiter, now time.Time) time.Duration {
+	if w.cond.StableMS == nil {
+		return 0
+	}
+	from := h.changedAt
+	if from.Before(w.calm) {
+		from = w.calm
+	}
+	return from.Add(time.Duration(*w.cond.StableMS) * time.Millisecond).Sub(now)
+}
+
+// hold names the conditions and reports whether all of them hold.
+func (w *waiter) hold(shot *screen.Snapshot, first int64, stable, exited bool) (rules []string, met bool) {
+	met = true
+	check := func(rule string, ok bool) {
+		rules = append(rules, rule)
+		met = met && ok
+	}
+	if c := w.cond; c.ScreenChangedSince != nil {
+		check("screen_changed_since", shot.Version > *c.ScreenChangedSince)
+	}
+	if w.cond.StableMS != nil {
+		check("stable_ms", stable)
+	}
+	if w.cond.Exit {
+		check("exit", exited)
+	}
+	if met && w.cond.Text != nil {
+		check("text", w.shows(shot, first, w.findText))
+	}
+	if met && w.regex != nil {
+		check("regex", w.shows(shot, first, w.findRegex))
+	}
+	return rules, met
+}
+
+func (w *waiter) findText(text string, from int) (int, int, bool) {
+	i := strings.Index(text[from:], *w.cond.Text)
+	if i < 0 {
+		return 0, 0, false
+	}
+	return from + i, from + i + len(*w.cond.Text), true
+}
+
+func (w *waiter) findRegex(text string, from int) (int, int, bool) {
+	// Anchors and word boundaries must see the whole text, so every match is
+	// taken from its start.
+	for _, m := range w.regex.FindAllStringIndex(text, -1) {
+		if m[0] >= from {
+			return m[0], m[1], true
+		}
+	}
+	return 0, 0, false
+}
+
+// endLocked settles a waiter once.
+func (h *Host) endLocked(w *waiter, met bool, rule string) {
+	if w.ended {
+		return
+	}
+	w.ended, w.met, w.rule, w.took = true, met, rule, time.Since(w.began)
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	delete(h.waits, w)
+	close(w.done)
+}
+
+// await blocks until the waiter is settled; giving up settles it as a timeout.
+func (h *Host) await(ctx context.Context, w *waiter) *messages.PTYWaited {
+	select {
+	case <-w.done:
+	case <-ctx.Done():
+		h.mu.Lock()
+		h.endLocked(w, false, "timeout")
+		h.mu.Unlock()
+	}
+	return &messages.PTYWaited{Met: w.met, ElapsedMS: w.took.Milliseconds(), Rule: w.rule}
+}
