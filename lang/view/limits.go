@@ -74,3 +74,26 @@ func escapeQuery(s string) string {
 	}
 	return b.String()
 }
+
+// spot is the place of a part while values are walked: a step from the spot of
+// what holds it, spelled out only when it is needed.
+type spot struct {
+	up    *spot
+	base  Place // where up is nil
+	field bool
+	key   string
+	index int
+}
+
+func (s *spot) place() Place {
+	if s.up == nil {
+		return s.base
+	}
+	p := s.up.place()
+	if s.field {
+		p.Path = AppendField(p.Path, s.key)
+	} else {
+		p.Path = AppendIndex(p.Path, s.index)
+	}
+	return p
+}

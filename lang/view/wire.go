@@ -20,7 +20,7 @@ import (
 func Wire(v value.Value, l Limits, at Place) (json []byte, truncated bool) {
 	l = l.Clamped()
 	w := &wire{lim: l, work: workPerByte * max(l.MaxBytes, minRef)}
-	w.top(v, at)
+	w.top(v, &spot{base: at})
 	return w.buf, w.truncated
 }
 
@@ -40,7 +40,7 @@ type wire struct {
 const workPerByte = 64
 
 // top encodes the outermost value.
-func (w *wire) top(v value.Value, at Place) {
+func (w *wire) top(v value.Value, at *spot) {
 	limit := max(w.lim.MaxBytes, minRef)
 	switch v.Kind() {
 	case value.KindOutcome:
@@ -70,23 +70,34 @@ func (w *wire) add(s string) { w.buf = append(w.buf, s...) }
 
 func (w *wire) str(s string) { w.buf = value.AppendJSONString(w.buf, s) }
 
-// scalar writes {"$":"tag","v":text}, text being JSON.
-func (w *wire) scalar(tag, text string) {
-	w.add(`{"$":"` + tag + `","v":`)
-	w.add(text)
+// open begins {"$":"tag","v": and the value is to follow.
+func (w *wire) open(tag string) {
+	w.add(`{"$":"`)
+	w.add(tag)
+	w.add(`","v":`)
+}
+
+// int writes a number as the value of a tag.
+func (w *wire) int(tag string, n int64) {
+	w.open(tag)
+	w.buf = strconv.AppendInt(w.buf, n, 10)
 	w.add("}")
 }
 
 // text writes {"$":"tag","key":"s"}.
 func (w *wire) text(tag, key, s string) {
-	w.add(`{"$":"` + tag + `","` + key + `":`)
+	w.add(`{"$":"`)
+	w.add(tag)
+	w.add(`","`)
+	w.add(key)
+	w.add(`":`)
 	w.str(s)
 	w.add("}")
 }
 
 // part encodes a part of a value, as itself or as a ref to its place; false
 // when nothing fits any more.
-func (w *wire) part(v value.Value, at Place, depth int) bool {
+func (w *wire) part(v value.Value, at *spot, depth int) bool {
 	start := len(w.buf)
 	if w.value(v, at, w.lim.MaxBytes, depth) {
 		return true
@@ -101,25 +112,29 @@ func (w *wire) part(v value.Value, at Place, depth int) bool {
 
 // value encodes v in at most limit bytes; false when it does not fit or passes
 // another limit, buf then holding a beginning to be taken back.
-func (w *wire) value(v value.Value, at Place, limit, depth int) bool {
+func (w *wire) value(v value.Value, at *spot, limit, depth int) bool {
 	start := len(w.buf)
-	return w.work > 0 && w.encode(v, at, limit, depth) && len(w.buf)-start <= limit
+	return w.work > 0 && limit > 0 && w.encode(v, at, limit, depth) && len(w.buf)-start <= limit
 }
 
-func (w *wire) encode(v value.Value, at Place, limit, depth int) bool {
+func (w *wire) encode(v value.Value, at *spot, limit, depth int) bool {
 	switch v.Kind() {
 	case value.KindNull:
 		w.add(`{"$":"null"}`)
 	case value.KindBool:
-		w.scalar("bool", strconv.FormatBool(v.AsBool()))
+		w.open("bool")
+		w.buf = strconv.AppendBool(w.buf, v.AsBool())
+		w.add("}")
 	case value.KindInt:
-		w.scalar("int", strconv.FormatInt(v.AsInt(), 10))
+		w.int("int", v.AsInt())
 	case value.KindFloat:
 		w.float(v.AsFloat())
 	case value.KindSize:
-		w.scalar("size", strconv.FormatUint(v.AsSize(), 10))
+		w.open("size")
+		w.buf = strconv.AppendUint(w.buf, v.AsSize(), 10)
+		w.add("}")
 	case value.KindDuration:
-		w.scalar("duration", strconv.FormatInt(int64(v.AsDuration()), 10))
+		w.int("duration", int64(v.AsDuration()))
 	case value.KindDatetime:
 		w.text("datetime", "v", v.AsDatetime().Format("2006-01-02T15:04:05.000000000-07:00"))
 	case value.KindTime:
@@ -154,7 +169,7 @@ func (w *wire) float(f float64) {
 		w.text("float", "v", value.FormatFloat(f))
 		return
 	}
-	w.add(`{"$":"float","v":`)
+	w.open("float")
 	w.buf = value.AppendJSONFloat(w.buf, f)
 	w.add("}")
 }
@@ -189,7 +204,7 @@ func (w *wire) bytes(b *value.Bytes, limit int) bool {
 	return true
 }
 
-func (w *wire) container(v value.Value, at Place, limit, depth int) bool {
+func (w *wire) container(v value.Value, at *spot, limit, depth int) bool {
 	switch v.Kind() {
 	case value.KindList:
 		items := v.AsList().Items
@@ -217,15 +232,16 @@ func (w *wire) fewItems(items []value.Value) bool {
 	return n <= w.lim.MaxItems
 }
 
-func (w *wire) list(items []value.Value, at Place, limit, depth int) bool {
+func (w *wire) list(items []value.Value, at *spot, limit, depth int) bool {
 	start := len(w.buf)
 	w.add(`{"$":"list","v":[`)
+	under := spot{up: at}
 	for i, item := range items {
 		if i > 0 {
 			w.add(",")
 		}
-		under := Place{at.URI, AppendIndex(at.Path, i)}
-		if !w.part(item, under, depth+1) || len(w.buf)-start > limit {
+		under.index = i
+		if !w.part(item, &under, depth+1) || len(w.buf)-start > limit {
 			return false
 		}
 	}
@@ -233,9 +249,10 @@ func (w *wire) list(items []value.Value, at Place, limit, depth int) bool {
 	return true
 }
 
-func (w *wire) record(r *value.Record, at Place, limit, depth int) bool {
+func (w *wire) record(r *value.Record, at *spot, limit, depth int) bool {
 	start := len(w.buf)
 	w.add(`{"$":"record","v":{`)
+	under := spot{up: at, field: true}
 	for i, k := range r.Shape.Keys() {
 		if len(k) > limit {
 			return false
@@ -245,8 +262,8 @@ func (w *wire) record(r *value.Record, at Place, limit, depth int) bool {
 		}
 		w.str(k)
 		w.add(":")
-		under := Place{at.URI, AppendField(at.Path, k)}
-		if !w.part(r.Vals[i], under, depth+1) || len(w.buf)-start > limit {
+		under.key = k
+		if !w.part(r.Vals[i], &under, depth+1) || len(w.buf)-start > limit {
 			return false
 		}
 	}
@@ -255,9 +272,11 @@ func (w *wire) record(r *value.Record, at Place, limit, depth int) bool {
 }
 
 // table writes columns; a missing cell is null.
-func (w *wire) table(rows []*value.Record, at Place, limit, depth int) bool {
+func (w *wire) table(rows []*value.Record, at *spot, limit, depth int) bool {
 	start := len(w.buf)
 	w.add(`{"$":"table","cols":{`)
+	line := spot{up: at}
+	under := spot{up: &line, field: true}
 	for i, k := range value.Columns(rows) {
 		if len(k) > limit {
 			return false
@@ -272,8 +291,8 @@ func (w *wire) table(rows []*value.Record, at Place, limit, depth int) bool {
 				w.add(",")
 			}
 			cell, _ := row.Get(k)
-			under := Place{at.URI, AppendField(AppendIndex(at.Path, j), k)}
-			if !w.part(cell, under, depth+1) || len(w.buf)-start > limit {
+			line.index, under.key = j, k
+			if !w.part(cell, &under, depth+1) || len(w.buf)-start > limit {
 				return false
 			}
 		}
@@ -283,7 +302,7 @@ func (w *wire) table(rows []*value.Record, at Place, limit, depth int) bool {
 	return true
 }
 
-func (w *wire) other(v value.Value, at Place, limit, depth int) bool {
+func (w *wire) other(v value.Value, at *spot, limit, depth int) bool {
 	switch v.Kind() {
 	case value.KindGlob:
 		w.text("glob", "pattern", clip(v.AsGlob().Pattern, limit))

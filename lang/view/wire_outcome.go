@@ -16,7 +16,7 @@ const (
 
 // outcome writes an outcome in about limit bytes: its metadata always, each of
 // its other fields as itself or as a ref.
-func (w *wire) outcome(o *value.Outcome, at Place, limit, depth int) {
+func (w *wire) outcome(o *value.Outcome, at *spot, limit, depth int) {
 	start := len(w.buf)
 	w.add(`{"$":"outcome","status":`)
 	w.optInt(o.Status)
@@ -34,13 +34,13 @@ func (w *wire) outcome(o *value.Outcome, at Place, limit, depth int) {
 	for i, p := range parts {
 		w.add(`,"` + p.name + `":`)
 		left := limit - (len(w.buf) - start) - len("}") - (len(parts)-i-1)*(minRef/4)
-		w.outcomePart(p.v, Place{at.URI, AppendField(at.Path, p.name)}, left, depth)
+		w.outcomePart(p.v, &spot{up: at, field: true, key: p.name}, left, depth)
 	}
 	w.add("}")
 }
 
 // outcomePart writes a field in left bytes, as itself or as a ref.
-func (w *wire) outcomePart(v value.Value, at Place, left, depth int) {
+func (w *wire) outcomePart(v value.Value, at *spot, left, depth int) {
 	start := len(w.buf)
 	if v.IsNull() {
 		w.add(`{"$":"null"}`)

@@ -21,11 +21,11 @@ const (
 // ref writes what stands for an elided value: where to fetch it, its type and
 // count and, as far as limit allows, column types, a preview and the first
 // lines of its display. The first three are there however small limit is.
-func (w *wire) ref(v value.Value, at Place, limit int) {
+func (w *wire) ref(v value.Value, at *spot, limit int) {
 	w.truncated = true
 	start := len(w.buf)
 	w.add(`{"$":"ref","uri":`)
-	w.str(at.String())
+	w.str(at.place().String())
 	w.add(`,"of":"` + v.Kind().String() + `","n":` + strconv.FormatInt(w.count(v), 10))
 	if !w.bare {
 		left := func() int { return limit - (len(w.buf) - start) - len("}") }
@@ -125,7 +125,7 @@ func columnType(rows []*value.Record, key string) string {
 }
 
 // preview writes the beginning of v as a tagged value of the same type.
-func (w *wire) preview(v value.Value, at Place, room int) bool {
+func (w *wire) preview(v value.Value, at *spot, room int) bool {
 	switch v.Kind() {
 	case value.KindStr:
 		w.text("str", "v", firstChars(v.AsStr(), min(previewText, room)))
