@@ -35,7 +35,7 @@ const (
 
 // ExecParams are the params of exec.
 type ExecParams struct {
-	Src        string   `json:"src"`
+	Src        string   `json:"src" wire:"required"`
 	Mode       Mode     `json:"mode,omitempty"`
 	Position   Position `json:"position,omitempty"`
 	Async      bool     `json:"async,omitempty"`
@@ -148,7 +148,7 @@ type ParseErrorData struct {
 
 // GetValueParams are the params of value.get.
 type GetValueParams struct {
-	Ref    string  `json:"ref"`
+	Ref    string  `json:"ref" wire:"required"`
 	Path   string  `json:"path,omitempty"`
 	Slice  []int64 `json:"slice,omitempty"`
 	Format string  `json:"format,omitempty"` // json, render or raw

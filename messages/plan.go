@@ -20,6 +20,7 @@ type Plan struct {
 	Session         SessionName          `json:"session"`
 	Principal       Principal            `json:"principal"`
 	Cwd             string               `json:"cwd"`
+	Root            string               `json:"root"` // the session's first cwd, $CWD of policies
 	CwdDev          uint64               `json:"cwd_dev"`
 	CwdIno          uint64               `json:"cwd_ino"`
 	Effects         []effect.Effect      `json:"effects"`

@@ -25,7 +25,7 @@ func newRegistry(t testing.TB, cfg Config) *Registry {
 	}
 	var n atomic.Uint64
 	cfg.Runner = runner
-	cfg.Next = func() uint64 { return n.Add(1) }
+	cfg.Next = func() (uint64, error) { return n.Add(1), nil }
 	r := NewRegistry(cfg)
 	t.Cleanup(func() {
 		r.CloseAll(context.Background())

@@ -21,7 +21,7 @@ const cellsMax = 8 << 20
 type Config struct {
 	Runner *proc.Runner
 	// Next gives the next terminal's number, never one twice.
-	Next func() uint64
+	Next func() (uint64, error)
 	// Publish puts a payload on a channel; it must not block.
 	Publish func(messages.ChannelKey, json.RawMessage)
 	Log     *slog.Logger
@@ -64,7 +64,12 @@ func (r *Registry) Open(req messages.OpenPTY) (messages.PTYOpened, *messages.Err
 	if bad := r.reserve(req); bad != nil {
 		return messages.PTYOpened{}, bad
 	}
-	id := messages.NewPTYID(r.cfg.Next())
+	num, err := r.cfg.Next()
+	if err != nil {
+		r.giveUp(req)
+		return messages.PTYOpened{}, messages.Errorf(messages.CodeInternal, "number a terminal: %v", err)
+	}
+	id := messages.NewPTYID(num)
 	key := messages.ChannelKey{Session: req.Session, Name: id.Channel()}
 	h, err := open(r.cfg.Runner, id, req, func(p json.RawMessage) { r.cfg.Publish(key, p) }, r.cfg.Log)
 	if err != nil {

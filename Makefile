@@ -1,0 +1,40 @@
+# Targets: build install demo test bench, and the longer chaos, fuzz, clients.
+PREFIX  ?= $(HOME)/.local
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS := -s -w -X shoal.dev/shoal/link.version=$(VERSION) -X main.version=$(VERSION)
+BINS    := shoal shoal-mcp shoal-kernel shoal-launch
+GO      ?= go
+
+.PHONY: build install demo test unit race rules docs bench chaos fuzz clean $(BINS)
+
+build: $(BINS)
+
+$(BINS):
+	@mkdir -p bin
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/$@ ./cmd/$@
+
+install: build
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install -m 0755 $(addprefix bin/,$(BINS)) $(DESTDIR)$(PREFIX)/bin/
+	ln -sf shoal $(DESTDIR)$(PREFIX)/bin/shoal-history
+
+# An agent's whole workflow through a real shoal-mcp on a private kernel.
+demo: build
+	$(GO) run ./test/demo -bin bin
+
+# What continuous integration runs; see test/run.
+test:
+	GO='$(GO)' sh test/run
+
+bench: build
+	$(GO) run ./test/bench -bin bin
+
+chaos: build
+	$(GO) test -count=1 -timeout 30m ./test/chaos -args -cycles 50 -rounds 20
+
+FUZZTIME ?= 60s
+fuzz:
+	FUZZTIME=$(FUZZTIME) GO='$(GO)' sh test/fuzz
+
+clean:
+	rm -rf bin

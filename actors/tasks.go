@@ -1,0 +1,309 @@
+package actors
+
+import (
+	"context"
+	"encoding/json"
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"shoal.dev/shoal/messages"
+	"shoal.dev/shoal/supervisor"
+)
+
+// endedKept is how many ended tasks stay in memory; older ones are read from
+// the journal.
+const endedKept = 256
+
+// TaskStore holds the runs; it outlives the actors.
+type TaskStore struct {
+	d *Deps
+
+	mu    sync.Mutex
+	runs  map[uint64]*Run
+	ended []uint64 // oldest first
+}
+
+// NewTaskStore is an empty store.
+func NewTaskStore(d *Deps) *TaskStore { return &TaskStore{d: d, runs: map[uint64]*Run{}} }
+
+func (st *TaskStore) add(r *Run) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.runs[r.num] = r
+}
+
+func (st *TaskStore) get(num uint64) *Run {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.runs[num]
+}
+
+// retire notes that a run has ended and forgets the oldest ended ones. A run
+// that nobody can know of is forgotten at once.
+func (st *TaskStore) retire(r *Run) {
+	r.mu.Lock()
+	known := r.persisted || r.background || r.detached || r.listed
+	r.mu.Unlock()
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if !known {
+		st.dropLocked(r.num)
+		return
+	}
+	st.ended = append(st.ended, r.num)
+	for len(st.ended) > endedKept {
+		st.dropLocked(st.ended[0])
+		st.ended = st.ended[1:]
+	}
+}
+
+func (st *TaskStore) dropLocked(num uint64) {
+	r := st.runs[num]
+	delete(st.runs, num)
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	out := r.output
+	r.mu.Unlock()
+	if out != nil {
+		out.Close()
+	}
+	st.d.Runner.Forget(num)
+}
+
+// Live is the number of tasks that have not ended.
+func (st *TaskStore) Live() int {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return len(st.runs) - len(st.ended)
+}
+
+func (st *TaskStore) liveOf(session messages.SessionName) int {
+	n := 0
+	for _, r := range st.of(session) {
+		if !r.hasEnded() {
+			n++
+		}
+	}
+	return n
+}
+
+// of lists the runs of a session in memory, oldest first.
+func (st *TaskStore) of(session messages.SessionName) []*Run {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	var out []*Run
+	for _, r := range st.runs {
+		if r.host.name == session {
+			out = append(out, r)
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].num < out[j].num })
+	return out
+}
+
+// hasEnded reports whether the run's end is known and safe.
+func (r *Run) hasEnded() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// List is the tasks of a session: those in memory, then those of the journal,
+// newest last.
+func (st *TaskStore) List(m messages.ListTasks) messages.TaskList {
+	out := messages.TaskList{Tasks: []messages.TaskRecord{}}
+	inMemory := map[messages.TaskID]bool{}
+	for _, r := range st.of(m.Session) {
+		r.mu.Lock()
+		r.listed = true
+		rec := r.recordLocked()
+		r.mu.Unlock()
+		inMemory[rec.Task] = true
+		if !m.Live || !rec.State.Ended() || len(rec.Leftovers) > 0 {
+			out.Tasks = append(out.Tasks, rec)
+		}
+	}
+	if m.Live {
+		return out
+	}
+	var past []messages.TaskRecord
+	err := st.d.Journal.Scan(tableTask, "", func(_ string, b []byte) bool {
+		var saved taskRow
+		if json.Unmarshal(b, &saved) == nil && saved.Record.Session == m.Session && !inMemory[saved.Record.Task] {
+			past = append(past, saved.Record)
+			if len(past) > endedKept {
+				past = past[1:]
+			}
+		}
+		return true
+	})
+	if err != nil {
+		st.d.Log.Error("list tasks", "session", m.Session, "err", err)
+	}
+	out.Tasks = append(past, out.Tasks...)
+	return out
+}
+
+// find is the record of a task of a session.
+func (st *TaskStore) find(session messages.SessionName, id messages.TaskID) (messages.TaskRecord, *messages.Error) {
+	num, ok := id.Num()
+	if !ok {
+		return messages.TaskRecord{}, messages.Errorf(messages.CodeUnknownTask, "%q is no task; tasks look like task:9", id)
+	}
+	if r := st.get(num); r != nil {
+		if r.host.name != session {
+			return messages.TaskRecord{}, unknownTask(id)
+		}
+		return r.record(), nil
+	}
+	raw, found, err := st.d.Journal.Get(tableTask, numKey(num))
+	if err != nil {
+		return messages.TaskRecord{}, messages.Errorf(messages.CodeInternal, "read %s: %v", id, err)
+	}
+	var saved taskRow
+	if !found || json.Unmarshal(raw, &saved) != nil || saved.Record.Session != session {
+		return messages.TaskRecord{}, unknownTask(id)
+	}
+	return saved.Record, nil
+}
+
+// result is the ref of a task's result, "" while there is none.
+func (st *TaskStore) result(session messages.SessionName, id messages.TaskID) (messages.Ref, *messages.Error) {
+	rec, err := st.find(session, id)
+	return rec.ResultRef, err
+}
+
+// cancel has a run end; the processes it started are ended by the ladder.
+func (st *TaskStore) cancel(r *Run, cause error) {
+	if r.setCancelled(cause) {
+		r.mu.Lock()
+		event := r.taskEventLocked()
+		announce := r.persisted || r.background || r.detached || r.listed
+		r.mu.Unlock()
+		if announce {
+			st.d.Journal.Append(messages.Record{Events: []messages.Draft{event}}, func(messages.Appended) {})
+		}
+	}
+}
+
+// endSession ends every task of a session with what it left over.
+func (st *TaskStore) endSession(ctx context.Context, session messages.SessionName) {
+	st.end(ctx, st.of(session), errCancelled)
+}
+
+// EndAll ends every task, for the kernel's stop.
+func (st *TaskStore) EndAll(ctx context.Context) {
+	st.mu.Lock()
+	runs := make([]*Run, 0, len(st.runs))
+	for _, r := range st.runs {
+		runs = append(runs, r)
+	}
+	st.mu.Unlock()
+	st.end(ctx, runs, errStopping)
+}
+
+func (st *TaskStore) end(ctx context.Context, runs []*Run, cause error) {
+	var wg sync.WaitGroup
+	for _, r := range runs {
+		st.cancel(r, cause)
+		wg.Go(func() {
+			if waitDone(ctx, r) == nil {
+				st.endLeftovers(ctx, r)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// tasks is the registry: it spawns an actor per task.
+type tasks struct{ st *TaskStore }
+
+// NewTasks makes producers of the registry's actor.
+func NewTasks(st *TaskStore) func() actor.Actor {
+	return func() actor.Actor { return &tasks{st} }
+}
+
+// Receive dispatches one message.
+func (t *tasks) Receive(ctx actor.Context) {
+	switch m := ctx.Message().(type) {
+	case *actor.Started, *actor.Terminated:
+		t.respawn(ctx)
+	case messages.StartTask:
+		if r := t.st.get(m.Task); r != nil {
+			t.spawn(ctx, r)
+		}
+	case runMoved:
+		t.moved(ctx, m.Num)
+	case messages.ListTasks:
+		t.list(ctx, m)
+	case messages.RunTask:
+		t.forward(ctx, m)
+	}
+}
+
+// respawn brings back the actors of runs that have not ended and were
+// launched.
+func (t *tasks) respawn(ctx actor.Context) {
+	t.st.mu.Lock()
+	var open []*Run
+	for _, r := range t.st.runs {
+		open = append(open, r)
+	}
+	t.st.mu.Unlock()
+	for _, r := range open {
+		r.mu.Lock()
+		launched, waiting := r.launched, len(r.awaiting) > 0
+		r.mu.Unlock()
+		if launched && (!r.hasEnded() || waiting) {
+			t.spawn(ctx, r)
+		}
+	}
+}
+
+func (t *tasks) spawn(ctx actor.Context, r *Run) {
+	_, err := t.st.d.Sys.SpawnChild(ctx, supervisor.Spec{
+		Name: taskName(r.num),
+		New:  func() actor.Actor { return &task{st: t.st, r: r} },
+	})
+	if err != nil {
+		t.st.d.Log.Error("spawn task", "task", r.id(), "err", err)
+	}
+}
+
+func taskName(num uint64) string {
+	return strings.TrimPrefix(string(messages.NewTaskID(num)), "task:")
+}
+
+// moved lets the actor of an ended run go.
+func (t *tasks) moved(ctx actor.Context, num uint64) {
+	r := t.st.get(num)
+	if r == nil || !r.hasEnded() {
+		return
+	}
+	r.mu.Lock()
+	launched := r.launched
+	r.mu.Unlock()
+	if launched {
+		t.st.d.Sys.Tell(t.st.d.pid(TasksName+"/"+taskName(num)), runMoved{num})
+	}
+	t.st.retire(r)
+}
+
+func (t *tasks) list(ctx actor.Context, m messages.ListTasks) {
+	to, st := ctx.Sender(), t.st
+	go func() { st.d.Sys.Reply(to, st.List(m)) }()
+}
+
+// forward answers what facts can answer and gives the rest to the run.
+func (t *tasks) forward(ctx actor.Context, m messages.RunTask) {
+	to, st := ctx.Sender(), t.st
+	go func() { st.d.Sys.Reply(to, st.serve(m)) }()
+}

@@ -1,0 +1,129 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"shoal.dev/shoal/lang/effect"
+	"shoal.dev/shoal/leash"
+	"shoal.dev/shoal/messages"
+	"shoal.dev/shoal/supervisor"
+)
+
+// openTimeout bounds the start of a terminal's program.
+const openTimeout = 20 * time.Second
+
+// openTerminal starts a program in a terminal in the session's directory and
+// environment, as far as policy allows, and records it. It blocks and runs in a
+// goroutine of its own.
+func (h *sessionHost) openTerminal(m messages.OpenTerminal) messages.Raw {
+	h.mu.Lock()
+	cwd, env := h.state.Cwd(), h.state.Environ()
+	h.mu.Unlock()
+	if m.Cwd != "" {
+		if cwd = m.Cwd; !filepath.IsAbs(cwd) {
+			cwd = filepath.Join(h.state.Cwd(), m.Cwd)
+		}
+	}
+	if info, err := os.Stat(cwd); err != nil || !info.IsDir() {
+		return spawnRefused(fmt.Sprintf("the directory %s does not exist", cwd))
+	}
+	path, err := h.d.Runner.LookPath(m.Cmd, pathOf(append(env[:len(env):len(env)], m.Set...)), cwd)
+	if err != nil {
+		return spawnRefused(err.Error())
+	}
+	effects := []effect.Effect{
+		{Kind: effect.ProcSpawn, Argv0: m.Cmd, Path: path}, {Kind: effect.Opaque, Why: m.Cmd},
+	}
+	if refusal := h.judgeTerminal(m, effects); refusal != nil {
+		return messages.Raw{Err: refusal}
+	}
+	return h.startTerminal(m, effects, messages.OpenPTY{
+		Session: h.name, Principal: m.Principal, Cmd: m.Cmd, Args: m.Args, Path: path,
+		Dir: cwd, Env: env, Set: m.Set, Cols: m.Cols, Rows: m.Rows, Scrollback: m.Scrollback,
+	})
+}
+
+func spawnRefused(why string) messages.Raw {
+	return messages.Raw{Err: messages.Errorf(messages.CodePTYSpawn, "the program did not start: %s", why)}
+}
+
+func pathOf(env []string) string {
+	path := ""
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, "PATH="); ok {
+			path = v
+		}
+	}
+	return path
+}
+
+// judgeTerminal asks policy. A terminal has no plan to approve: what needs an
+// approval is refused with its effects.
+func (h *sessionHost) judgeTerminal(m messages.OpenTerminal, effects []effect.Effect) *messages.Error {
+	v := h.d.Policy().For(h.d.PolicyPrincipal(m.Principal)).Decide(effects, effect.Unknown, h.scene())
+	switch v.Outcome {
+	case leash.Deny:
+		return deniedError(v)
+	case leash.Ask:
+		return messages.Errorf(messages.CodeApprovalRequired,
+			"policy asks before %s, and a terminal has no plan to approve: %s", v.Effect, v.Rule).
+			With(map[string]any{"effects": effects, "rule": v.Rule})
+	}
+	return nil
+}
+
+// startTerminal records the intent, starts the program, and records how that
+// went.
+func (h *sessionHost) startTerminal(m messages.OpenTerminal, effects []effect.Effect, req messages.OpenPTY) messages.Raw {
+	num, err := h.d.NextEntry()
+	if err != nil {
+		return messages.Raw{Err: messages.Errorf(messages.CodeInternal, "number an entry: %v", err)}
+	}
+	entry := messages.Entry{
+		ID: messages.EntryID(num), TS: h.d.Now().UnixNano(), Session: h.name, Principal: m.Principal,
+		Kind: messages.EntryPTY, Src: strings.Join(append([]string{m.Cmd}, m.Args...), " "), Head: m.Cmd,
+		Status: messages.EntryRunning, Effects: effects, Cwd: req.Dir, Opaque: true,
+	}
+	if a := h.write(messages.Record{Key: "pty-intent-" + m.Key + numKey(num), Sync: true, Entry: &entry}); a.Err != nil {
+		return messages.Raw{Err: a.Err}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
+	defer cancel()
+	opened, err := supervisor.Ask(ctx, h.d.Sys, h.d.pid("ptys"), messages.Request[messages.PTYOpened](req))
+	refusal := asRefusal(err)
+	ok := refusal == nil
+	entry.OK, entry.Status = &ok, messages.EntryDone
+	if !ok {
+		entry.Status = messages.EntryFailed
+	}
+	if a := h.write(messages.Record{Key: "pty-end-" + m.Key + numKey(num), Entry: &entry}); a.Err != nil {
+		return messages.Raw{Err: a.Err}
+	}
+	if !ok {
+		return messages.Raw{Err: refusal}
+	}
+	return messages.Raw{JSON: messages.JSON(opened)}
+}
+
+// asRefusal is an error as it goes to the caller.
+func asRefusal(err error) *messages.Error {
+	if err == nil {
+		return nil
+	}
+	if refusal, ok := err.(*messages.Error); ok {
+		return refusal
+	}
+	return messages.Errorf(messages.CodeInterrupted, "the terminal's start was lost: %v; pty.list shows what is there", err)
+}
+
+// write appends a record and waits until it is kept.
+func (h *sessionHost) write(rec messages.Record) messages.Appended {
+	done := make(chan messages.Appended, 1)
+	h.d.Journal.Append(rec, func(a messages.Appended) { done <- a })
+	return <-done
+}

@@ -1,0 +1,312 @@
+package actors
+
+import (
+	"container/list"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"shoal.dev/shoal/lang/interp"
+	"shoal.dev/shoal/lang/value"
+	"shoal.dev/shoal/lang/view"
+	"shoal.dev/shoal/messages"
+)
+
+// transcript keeps the newest values of a session in memory; older ones are
+// read from the journal again.
+type transcript struct {
+	mu    sync.Mutex
+	limit int64
+	size  int64
+	order *list.List // of *kept, newest first
+	byNum map[uint64]*list.Element
+}
+
+type kept struct {
+	num  uint64
+	v    value.Value
+	size int64
+}
+
+func newTranscript(limit int64) *transcript {
+	return &transcript{limit: limit, order: list.New(), byNum: map[uint64]*list.Element{}}
+}
+
+// put remembers a value of the given stored size. A value that would fill the
+// whole budget is left to the journal.
+func (t *transcript) put(num uint64, v value.Value, size int64) {
+	size += 64
+	if size > t.limit/2 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e, ok := t.byNum[num]; ok {
+		t.order.MoveToFront(e)
+		return
+	}
+	t.byNum[num] = t.order.PushFront(&kept{num, v, size})
+	t.size += size
+	for t.size > t.limit {
+		last := t.order.Back()
+		k := t.order.Remove(last).(*kept)
+		delete(t.byNum, k.num)
+		t.size -= k.size
+	}
+}
+
+func (t *transcript) get(num uint64) (value.Value, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e, ok := t.byNum[num]
+	if !ok {
+		return value.Null, false
+	}
+	t.order.MoveToFront(e)
+	return e.Value.(*kept).v, true
+}
+
+// The first byte of a row in table out.
+const (
+	outStored = 0 // the stored value follows
+	outLost   = 1 // why the value cannot be kept follows
+)
+
+// keep encodes a value as a row of the transcript and remembers it. What has
+// no stored form (a task, a live stream, a secret) stays readable until the
+// session leaves memory.
+func (h *sessionHost) keep(num uint64, v value.Value) messages.Row {
+	buf, err := value.AppendStored([]byte{outStored}, v, h.codec())
+	if err != nil {
+		buf = append([]byte{outLost}, err.Error()...)
+	}
+	h.values.put(num, v, int64(len(buf)))
+	return messages.Row{Table: tableOut, Key: outKey(h.name, num), Value: buf}
+}
+
+// value finds a transcript value.
+func (h *sessionHost) value(num uint64) (value.Value, *messages.Error) {
+	if v, ok := h.values.get(num); ok {
+		return v, nil
+	}
+	h.mu.Lock()
+	next := h.nextOut
+	h.mu.Unlock()
+	unknown := messages.Errorf(messages.CodeUnknownRef, "there is no value out:%d in session %s; the newest is out:%d", num, h.name, next-1)
+	if num == 0 || num >= next {
+		return value.Null, unknown
+	}
+	raw, found, err := h.d.Journal.Get(tableOut, outKey(h.name, num))
+	switch {
+	case err != nil:
+		return value.Null, messages.Errorf(messages.CodeInternal, "read out:%d: %v", num, err)
+	case !found || len(raw) == 0:
+		return value.Null, unknown
+	case raw[0] == outLost:
+		return value.Null, messages.Errorf(messages.CodeUnknownRef, "out:%d was not kept: %s", num, raw[1:])
+	}
+	v, err := value.LoadStored(raw[1:], h.codec())
+	if err != nil {
+		return value.Null, messages.Errorf(messages.CodeInternal, "read out:%d: %v", num, err)
+	}
+	h.values.put(num, v, int64(len(raw)))
+	return v, nil
+}
+
+// blob reads content by its val: ref.
+func (h *sessionHost) blob(ref string) (value.Value, *messages.Error) {
+	b, err := h.d.openBlob(ref)
+	if err != nil {
+		return value.Null, messages.Errorf(messages.CodeUnknownRef, "there is no content %s: %v", ref, err)
+	}
+	return value.NewBlob(b), nil
+}
+
+// codec stores values with the kernel's content store behind them.
+func (h *sessionHost) codec() *value.Codec {
+	c := &value.Codec{
+		PutBlob: func(b value.Blob) (string, error) {
+			if ref := b.Ref(); ref != "" {
+				return ref, nil
+			}
+			blob, err := h.d.Journal.PutBlob(io.NewSectionReader(b, 0, b.Len()))
+			return blobPrefix + blob.Hash, err
+		},
+		OpenBlob: func(ref string, _ int64) (value.Blob, error) { return h.d.openBlob(ref) },
+	}
+	return interp.WithClosures(c)
+}
+
+const blobPrefix = "val:blake3:"
+
+// storedBlob is content of the content store as the language sees it.
+type storedBlob struct {
+	Content
+	ref string
+}
+
+func (b storedBlob) Ref() string  { return b.ref }
+func (b storedBlob) Total() int64 { return b.Len() }
+
+func (d *Deps) openBlob(ref string) (value.Blob, error) {
+	hash := strings.TrimPrefix(strings.TrimPrefix(ref, "val:"), "blake3:")
+	c, err := d.Journal.OpenBlob(hash)
+	if err != nil {
+		return nil, err
+	}
+	return storedBlob{c, blobPrefix + hash}, nil
+}
+
+// getValue answers value.get. It blocks and runs in a goroutine of its own.
+func (h *sessionHost) getValue(p messages.GetValueParams, tasks *TaskStore) messages.Raw {
+	ref, v, err := h.resolve(p.Ref, tasks)
+	if err != nil {
+		return messages.Raw{Err: err}
+	}
+	if v, err = h.narrow(v, p); err != nil {
+		return messages.Raw{Err: err}
+	}
+	out, err := show(ref, v, p)
+	if err != nil {
+		return messages.Raw{Err: err}
+	}
+	return messages.Raw{JSON: messages.JSON(out)}
+}
+
+// resolve finds the value behind any spelling of a ref.
+func (h *sessionHost) resolve(ref string, tasks *TaskStore) (string, value.Value, *messages.Error) {
+	ref = fromURI(ref)
+	if n, ok := messages.Ref(ref).Out(); ok {
+		v, err := h.value(n)
+		return ref, v, err
+	}
+	if id := messages.TaskID(ref); strings.HasPrefix(ref, "task:") {
+		result, err := tasks.result(h.name, id)
+		if err != nil {
+			return ref, value.Null, err
+		}
+		if n, ok := result.Out(); ok {
+			v, err := h.value(n)
+			return string(result), v, err
+		}
+		rec, err := tasks.find(h.name, id)
+		if err != nil {
+			return ref, value.Null, err
+		}
+		v, jerr := value.ParseJSON(string(messages.JSON(rec)))
+		if jerr != nil {
+			return ref, value.Null, messages.Errorf(messages.CodeInternal, "show task %s: %v", id, jerr)
+		}
+		return ref, v, nil
+	}
+	if strings.HasPrefix(ref, "val:") {
+		v, err := h.blob(ref)
+		return ref, v, err
+	}
+	return ref, value.Null, messages.Errorf(messages.CodeUnknownRef,
+		"%q is no ref; refs look like out:17, task:9 or val:blake3:HASH", ref)
+}
+
+// fromURI turns a shoal:// URI into the ref it names.
+func fromURI(s string) string {
+	rest, ok := strings.CutPrefix(s, "shoal://")
+	if !ok {
+		return s
+	}
+	kind, id, _ := strings.Cut(rest, "/")
+	switch kind {
+	case "val":
+		return "val:" + "blake3:" + strings.TrimPrefix(id, "blake3:")
+	case "task":
+		return "task:" + strings.TrimSuffix(id, "/out")
+	default:
+		return kind + ":" + id
+	}
+}
+
+// narrow applies path and slice.
+func (h *sessionHost) narrow(v value.Value, p messages.GetValueParams) (value.Value, *messages.Error) {
+	var err error
+	if p.Slice != nil && len(p.Slice) != 2 {
+		return value.Null, messages.Errorf(messages.CodeInvalidParams, "slice: expected [start, end], not %d numbers", len(p.Slice))
+	}
+	if p.Path != "" {
+		if v, err = view.At(v, p.Path); err != nil {
+			return value.Null, badPath(err)
+		}
+	}
+	if p.Slice == nil || p.Format == "raw" { // raw cuts by itself, without copying
+		return v, nil
+	}
+	if v, err = view.Slice(v, p.Slice[0], p.Slice[1]); err != nil {
+		return value.Null, badPath(err)
+	}
+	return v, nil
+}
+
+func badPath(err error) *messages.Error {
+	var e *messages.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return messages.Errorf(messages.CodeBadPath, "%s", strings.TrimSpace(fmt.Sprint(err)))
+}
+
+// renderWidth is how many columns a rendering may take.
+const renderWidth = 80
+
+// show answers with one view of a value.
+func show(ref string, v value.Value, p messages.GetValueParams) (messages.ValueView, *messages.Error) {
+	out := messages.ValueView{Ref: ref}
+	place := view.Place{URI: refURI(ref), Path: p.Path}
+	switch p.Format {
+	case "render":
+		text := view.TextWidth(v, textCap(p.Elide), place.String(), renderWidth).Text
+		out.Render = &text
+	case "raw":
+		return showRaw(out, v, p)
+	default:
+		out.Value, _ = view.Wire(v, elideLimits(p.Elide), place)
+	}
+	return out, nil
+}
+
+// showRaw gives the value's own bytes. With a slice the value has been cut
+// already, and a piece of it says where the next one starts.
+func showRaw(out messages.ValueView, v value.Value, p messages.GetValueParams) (messages.ValueView, *messages.Error) {
+	var slice *[2]int64
+	if p.Slice != nil {
+		slice = &[2]int64{p.Slice[0], p.Slice[1]}
+	}
+	piece, err := view.Raw(v, slice)
+	if err != nil {
+		var long *view.TooLong
+		if errors.As(err, &long) {
+			return out, messages.Errorf(messages.CodeBadPath, "%v", long).
+				With(map[string]int64{"len": long.Len, "next": long.Next})
+		}
+		return out, badPath(err)
+	}
+	if piece.Text {
+		text := string(piece.Data)
+		out.Raw = &text
+	} else {
+		text := base64.StdEncoding.EncodeToString(piece.Data)
+		out.RawBase64 = &text
+	}
+	if piece.Next > 0 {
+		out.Next = &piece.Next
+	}
+	return out, nil
+}
+
+// refURI is the resource of a ref in any spelling.
+func refURI(ref string) string {
+	if strings.HasPrefix(ref, "task:") {
+		return messages.TaskID(ref).URI() + "/out"
+	}
+	return messages.Ref(ref).URI()
+}

@@ -1,0 +1,342 @@
+package actors
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"shoal.dev/shoal/lang"
+	"shoal.dev/shoal/lang/effect"
+	"shoal.dev/shoal/lang/interp"
+	"shoal.dev/shoal/lang/plan"
+	"shoal.dev/shoal/lang/syntax"
+	"shoal.dev/shoal/lang/value"
+	"shoal.dev/shoal/leash"
+	"shoal.dev/shoal/messages"
+	"shoal.dev/shoal/proc"
+)
+
+// worker evaluates one run, in a goroutine of its own: compile, plan, ask
+// policy, record the intent, run, encode, record the end.
+type worker struct {
+	d   *Deps
+	run *Run
+
+	mu      sync.Mutex
+	refusal *leash.Verdict // the last effect refused while running
+	refused *value.Error   // the error it raised
+}
+
+// work runs the whole life of a run. It never panics.
+func (w *worker) work() {
+	defer func() {
+		if p := recover(); p != nil {
+			w.d.Log.Error("worker panicked", "task", w.run.id(), "panic", p, "stack", string(debug.Stack()))
+			w.refuse(messages.Errorf(messages.CodeInternal, "the evaluation failed inside the kernel: %v", p))
+		}
+	}()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	if !w.begin(cancel) {
+		w.finish(value.Null, value.Errorf(value.CodeCancelled, "cancelled before it ran"))
+		return
+	}
+	prog, perr := w.d.Compiler.Compile(w.run.params.Src, w.run.fork)
+	if perr != nil {
+		w.refuse(parseError(w.run.params.Src, perr))
+		return
+	}
+	if !w.admit(prog) {
+		return
+	}
+	v, err := w.eval(ctx, prog)
+	w.finish(v, err)
+}
+
+// begin marks the run as running; false when it was cancelled before.
+func (w *worker) begin(cancel context.CancelCauseFunc) bool {
+	r := w.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.started = w.d.Now()
+	r.cancel = cancel
+	if r.cause != nil {
+		return false
+	}
+	r.state = messages.TaskRunning
+	return true
+}
+
+// admit derives the effects, asks policy, and makes the intent durable. False
+// means that the run has been answered and does not run.
+func (w *worker) admit(prog *lang.Program) bool {
+	r := w.run
+	derived := prog.Plan(r.fork)
+	r.mu.Lock()
+	r.effects, r.heads, r.opaque = derived.Effects, derived.Heads, hasOpaque(derived.Effects)
+	r.mu.Unlock()
+	rules := r.host.rules()
+	if r.params.Mode == messages.ModePlan {
+		w.storePlan(derived, rules)
+		return false
+	}
+	if r.plan != nil {
+		if why := r.stale(derived.Effects, rules); why != "" {
+			w.refuse(messages.Errorf(messages.CodeUnknownPlan, "plan %s no longer holds: %s; derive it again", r.planRef, why).
+				With(map[string]string{"reason": why}))
+			return false
+		}
+	}
+	if verdict := rules.Decide(derived.Effects, derived.Reversibility, r.host.scene()); !w.permitted(verdict, derived, rules) {
+		return false
+	}
+	if len(derived.Effects) == 0 && !r.background {
+		return true
+	}
+	return w.recordIntent()
+}
+
+// permitted acts on policy's verdict about the whole program.
+func (w *worker) permitted(v leash.Verdict, derived plan.Result, rules *leash.Rules) bool {
+	switch {
+	case v.Outcome == leash.Deny:
+		w.refuseEntry(deniedError(v))
+		return false
+	case v.Outcome == leash.Ask && (w.run.plan == nil || !covers(w.run.plan, rules, derived.Effects, w.run.host.scene())):
+		if w.run.plan != nil {
+			w.refuse(approvalError(*w.run.plan))
+			return false
+		}
+		w.storePlan(derived, rules)
+		return false
+	default:
+		return true
+	}
+}
+
+// recordIntent writes that the run is about to have effects; false when that
+// failed and the run has been answered.
+func (w *worker) recordIntent() bool {
+	r := w.run
+	r.mu.Lock()
+	r.persisted = true
+	entry := r.entryLocked(messages.EntryRunning, nil)
+	rows := []messages.Row{row(tableTask, numKey(r.num), taskRow{r.recordLocked(), r.entry})}
+	var events []messages.Draft
+	if r.background {
+		events = append(events, r.taskEventLocked())
+	}
+	r.mu.Unlock()
+	ack := w.append(messages.Record{
+		Key: fmt.Sprintf("task-%d-intent", r.num), Sync: len(r.effects) > 0,
+		Entry: &entry, Rows: rows, Events: events,
+	})
+	if ack.Err != nil {
+		w.refuse(ack.Err)
+		return false
+	}
+	if r.background {
+		r.mu.Lock()
+		r.handedOK = true
+		r.mu.Unlock()
+		w.wake()
+	}
+	return true
+}
+
+// append writes a record and waits for it.
+func (w *worker) append(rec messages.Record) messages.Appended {
+	done := make(chan messages.Appended, 1)
+	w.d.Journal.Append(rec, func(a messages.Appended) { done <- a })
+	return <-done
+}
+
+// eval runs the program on the run's own fork of the session's state; each
+// finished top-level statement is committed as long as the run is in line.
+func (w *worker) eval(ctx context.Context, prog *lang.Program) (value.Value, error) {
+	r := w.run
+	output := w.d.Runner.OpenOutput(r.num, func(s proc.Stream) { w.grew(s) })
+	r.mu.Lock()
+	r.output = output
+	r.mu.Unlock()
+	defer output.Finish()
+	host := w.d.NewHost(HostSpec{
+		Session: r.host.name, Task: r.num, Output: output, Check: w.checker(), Ended: w.programEnded,
+	})
+	position := interp.Stmt
+	if r.params.Position == messages.PositionValue {
+		position = interp.Value
+	}
+	return prog.Run(ctx, interp.Run{
+		State: r.fork, Host: host, Position: position,
+		Sink: w.show, Note: w.note, Exit: w.exit,
+		Statement: w.statementEnded,
+	})
+}
+
+// checker judges single effects while the program runs; nil when nothing is
+// restricted. An asked-for effect runs only under an approval that covers it.
+func (w *worker) checker() func(effect.Effect) *value.Error {
+	rules := w.run.host.rules()
+	if rules.Unrestricted() {
+		return nil
+	}
+	scene := w.run.host.scene()
+	return func(e effect.Effect) *value.Error {
+		v := rules.Judge(e, scene)
+		if v.Outcome == leash.Allow || v.Outcome == leash.Ask && w.run.approved(e) {
+			return nil
+		}
+		err := refusalError(v)
+		w.mu.Lock()
+		w.refusal, w.refused = &v, err
+		w.mu.Unlock()
+		return err
+	}
+}
+
+// show takes a value that a statement printed.
+func (w *worker) show(v value.Value) {
+	r := w.run
+	text := renderBrief(v)
+	draft := messages.Draft{
+		Key:     messages.ChannelKey{Session: r.host.name, Name: "render"},
+		Payload: messages.JSON(map[string]any{"task": r.id(), "text": text}),
+	}
+	r.mu.Lock()
+	r.printed.add(v)
+	r.renders = append(r.renders, draft)
+	var flush []messages.Draft
+	if len(r.renders) >= renderBatch {
+		flush, r.renders = r.renders, nil
+	}
+	r.mu.Unlock()
+	if flush != nil {
+		w.d.Journal.Append(messages.Record{Events: flush}, func(messages.Appended) {})
+	}
+}
+
+// renderBatch is how many printed values are announced in one record.
+const renderBatch = 64
+
+// noteLimit is how many notes a result carries.
+const noteLimit = 100
+
+func (w *worker) note(n interp.Note) {
+	m := messages.Note{Code: n.Code, Msg: n.Msg}
+	if n.Span != nil {
+		m.Span = &effect.Span{Start: n.Span.Start, End: n.Span.End}
+	}
+	if n.Data != nil {
+		m.Data = messages.JSON(n.Data)
+	}
+	w.run.mu.Lock()
+	defer w.run.mu.Unlock()
+	if len(w.run.notes) < noteLimit {
+		w.run.notes = append(w.run.notes, m)
+	}
+}
+
+func (w *worker) exit(code int) {
+	w.run.mu.Lock()
+	defer w.run.mu.Unlock()
+	w.run.exitCode = &code
+}
+
+// statementEnded commits what a finished top-level statement changed.
+func (w *worker) statementEnded(s interp.Statement) {
+	r := w.run
+	ok := s.OK
+	r.mu.Lock()
+	if len(r.stmts) < statementLimit {
+		r.stmts = append(r.stmts, messages.Statement{Src: s.Src, Head: s.Head, OK: &ok, DurNS: int64(s.Dur)})
+	}
+	background := r.background
+	r.mu.Unlock()
+	if background {
+		return
+	}
+	r.host.mu.Lock()
+	defer r.host.mu.Unlock()
+	if !r.isDetached() {
+		r.host.state.Commit(r.fork)
+	}
+}
+
+// statementLimit is how many statements of one submission an entry lists.
+const statementLimit = 1000
+
+// programEnded notes how the last program of the run ended.
+func (w *worker) programEnded(e Ended) {
+	r := w.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.exit = &messages.TaskExit{Status: e.Status}
+	if e.Signal != "" {
+		r.exit.Signal = &e.Signal
+	}
+	for _, p := range e.Leftovers {
+		r.leftovers = append(r.leftovers, messages.Leftover{PID: p.PID, State: p.State, Cmd: p.Cmd})
+	}
+}
+
+// grew announces that a stream of the task has more output.
+func (w *worker) grew(s proc.Stream) {
+	r := w.run
+	r.mu.Lock()
+	out := r.output
+	r.mu.Unlock()
+	if out == nil {
+		return
+	}
+	name, length := "stdout", out.Stdout.Total()
+	if s == proc.Stderr {
+		name, length = "stderr", out.Stderr.Total()
+	}
+	w.d.Publish(messages.ChannelKey{Session: r.host.name, Name: r.id().Channel() + ".output"},
+		messages.JSON(map[string]any{"stream": name, "offset": length, "len": length}))
+}
+
+// wake tells the session and the task's actor to look at the run.
+func (w *worker) wake() {
+	w.d.Sys.Tell(w.d.sessionPID(w.run.host.name), runMoved{w.run.num})
+}
+
+// runMoved says that a run's facts have changed.
+type runMoved struct{ Num uint64 }
+
+func parseError(src string, e *syntax.Error) *messages.Error {
+	line, col := syntax.LineCol(src, e.Start)
+	return messages.Errorf(messages.CodeParseError, "line %d, column %d: %s", line, col, e.Msg).
+		With(messages.ParseErrorData{
+			Span: effect.Span{Start: e.Start, End: e.End}, Line: line, Col: col, Hint: e.Hint,
+		})
+}
+
+func hasOpaque(effects []effect.Effect) bool {
+	for _, e := range effects {
+		if e.Kind == effect.Opaque {
+			return true
+		}
+	}
+	return false
+}
+
+// sourceHash identifies a source text.
+func sourceHash(src string) string {
+	sum := sha256.Sum256([]byte(src))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// cancelledBy is the cause with which ctx was cancelled, if by us.
+func cancelledBy(cause error) (deadline, cancelled bool) {
+	return errors.Is(cause, errDeadline), cause != nil
+}
+
+// elapsed is the time since t in milliseconds.
+func elapsed(now, t time.Time) int64 { return now.Sub(t).Milliseconds() }

@@ -1,0 +1,172 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"sort"
+	"strings"
+
+	"shoal.dev/shoal/messages"
+	"shoal.dev/shoal/wire"
+)
+
+// ptyID accepts a terminal's id and its URI.
+func ptyID(s string) messages.PTYID {
+	if rest, ok := strings.CutPrefix(s, "shoal://pty/"); ok {
+		return messages.PTYID("pty:" + rest)
+	}
+	return messages.PTYID(s)
+}
+
+// openPTY asks the session, which knows directory, environment and policy.
+func (b *backend) openPTY(params json.RawMessage) (wire.Call, *messages.Error) {
+	var p struct {
+		Cmd        string            `json:"cmd" wire:"required"`
+		Args       []string          `json:"args"`
+		Cols       *int              `json:"cols"`
+		Rows       *int              `json:"rows"`
+		Env        map[string]string `json:"env"`
+		Cwd        string            `json:"cwd"`
+		Scrollback *int              `json:"scrollback"`
+	}
+	if err := wire.Decode(params, &p); err != nil {
+		return nil, err
+	}
+	req := messages.OpenTerminal{Key: b.key(), Principal: b.principal, Cmd: p.Cmd, Args: p.Args, Cwd: p.Cwd}
+	for name, side := range map[string]*int{"cols": p.Cols, "rows": p.Rows} {
+		if side != nil && (*side < 1 || *side > messages.PTYSideMax) {
+			return nil, messages.Errorf(messages.CodeInvalidParams, "%s: expected 1 to %d, not %d", name, messages.PTYSideMax, *side)
+		}
+	}
+	if p.Cols != nil {
+		req.Cols = *p.Cols
+	}
+	if p.Rows != nil {
+		req.Rows = *p.Rows
+	}
+	if p.Scrollback != nil {
+		if *p.Scrollback < 0 {
+			return nil, messages.Errorf(messages.CodeInvalidParams, "scrollback: expected at least 0 lines, not %d", *p.Scrollback)
+		}
+		req.Scrollback = *p.Scrollback
+		if req.Scrollback == 0 {
+			req.Scrollback = -1 // none, as against not given
+		}
+	}
+	for name, v := range p.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(v, "\x00") {
+			return nil, messages.Errorf(messages.CodeInvalidParams, "env: %q is no variable that can be set", name)
+		}
+		req.Set = append(req.Set, name+"="+v)
+	}
+	sort.Strings(req.Set)
+	return ask(b, b.g.o.To.Session(b.session), req, raw), nil
+}
+
+// ptyCall asks the terminals, without asking again when one is restarted: the
+// keys may have been typed.
+func ptyCall[R any](b *backend, req messages.Request[R], waits bool) wire.Call {
+	c := ask(b, b.g.o.To.PTYs, req, encoded[R])
+	c.once = true
+	if waits {
+		c.deadline = askDeadline + messages.PTYWaitMax*1e6
+	}
+	return c
+}
+
+func checkWait(w *messages.PTYWait) *messages.Error {
+	if w == nil {
+		return nil
+	}
+	if w.TimeoutMS < 0 || w.TimeoutMS > messages.PTYWaitMax {
+		return messages.Errorf(messages.CodeInvalidParams, "wait.timeout_ms: expected 1 to %d, not %d", messages.PTYWaitMax, w.TimeoutMS)
+	}
+	return nil
+}
+
+func (b *backend) sendPTY(params json.RawMessage) (wire.Call, *messages.Error) {
+	var p struct {
+		PTY   string            `json:"pty_id" wire:"required"`
+		Input json.RawMessage   `json:"input" wire:"required"`
+		Wait  *messages.PTYWait `json:"wait"`
+	}
+	if err := wire.Decode(params, &p); err != nil {
+		return nil, err
+	}
+	if err := checkWait(p.Wait); err != nil {
+		return nil, err
+	}
+	return ptyCall(b, messages.SendPTY{
+		Session: b.session, Reader: b.conn, PTY: ptyID(p.PTY), Input: p.Input, Wait: p.Wait,
+	}, p.Wait != nil), nil
+}
+
+func (b *backend) readPTY(params json.RawMessage) (wire.Call, *messages.Error) {
+	var p struct {
+		PTY        string             `json:"pty_id" wire:"required"`
+		Wait       *messages.PTYWait  `json:"wait"`
+		Scrollback *messages.PTYRange `json:"scrollback"`
+		Peek       bool               `json:"peek"` // does not count as this connection's read
+	}
+	if err := wire.Decode(params, &p); err != nil {
+		return nil, err
+	}
+	if err := checkWait(p.Wait); err != nil {
+		return nil, err
+	}
+	reader := b.conn
+	if p.Peek {
+		reader = ""
+	}
+	return ptyCall(b, messages.ReadPTY{
+		Session: b.session, Reader: reader, PTY: ptyID(p.PTY), Wait: p.Wait, Scrollback: p.Scrollback,
+	}, p.Wait != nil), nil
+}
+
+func (b *backend) resizePTY(params json.RawMessage) (wire.Call, *messages.Error) {
+	var p struct {
+		PTY  string `json:"pty_id" wire:"required"`
+		Cols int    `json:"cols" wire:"required"`
+		Rows int    `json:"rows" wire:"required"`
+	}
+	if err := wire.Decode(params, &p); err != nil {
+		return nil, err
+	}
+	for name, n := range map[string]int{"cols": p.Cols, "rows": p.Rows} {
+		if n < 1 || n > messages.PTYSideMax {
+			return nil, messages.Errorf(messages.CodeInvalidParams, "%s: expected 1 to %d, not %d", name, messages.PTYSideMax, n)
+		}
+	}
+	return ptyCall(b, messages.ResizePTY{Session: b.session, PTY: ptyID(p.PTY), Cols: p.Cols, Rows: p.Rows}, false), nil
+}
+
+func (b *backend) closePTY(params json.RawMessage) (wire.Call, *messages.Error) {
+	var p struct {
+		PTY string `json:"pty_id" wire:"required"`
+	}
+	if err := wire.Decode(params, &p); err != nil {
+		return nil, err
+	}
+	return ptyCall(b, messages.ClosePTY{Session: b.session, PTY: ptyID(p.PTY)}, false), nil
+}
+
+func (b *backend) listPTYs(params json.RawMessage) (wire.Call, *messages.Error) {
+	if err := none(params); err != nil {
+		return nil, err
+	}
+	return ask(b, b.g.o.To.PTYs, messages.ListPTYs{Session: b.session}, encoded[messages.PTYList]), nil
+}
+
+// knownPTY checks that a terminal belongs to the session.
+func (b *backend) knownPTY(ctx context.Context, id messages.PTYID) *messages.Error {
+	_, err := ask(b, b.g.o.To.PTYs, messages.ListPTYs{Session: b.session},
+		func(l messages.PTYList) (json.RawMessage, *messages.Error) {
+			for _, row := range l.PTYs {
+				if row.PTY == id {
+					return nil, nil
+				}
+			}
+			return nil, messages.Errorf(messages.CodeUnknownPTY, "there is no terminal %s in this session", id)
+		}).Wait(ctx)
+	return err
+}

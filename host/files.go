@@ -1,0 +1,359 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"shoal.dev/shoal/lang/interp"
+)
+
+// Files is the system's file tree. TrashDir is where removed files go when it
+// is on the same device; empty means the user's own place per mount only.
+type Files struct{ TrashDir string }
+
+// fileType names a file's type as listings do.
+func fileType(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "dir"
+	case m&fs.ModeSymlink != 0:
+		return "symlink"
+	case m.IsRegular():
+		return "file"
+	default:
+		return "other"
+	}
+}
+
+func fileInfo(info fs.FileInfo) interp.FileInfo {
+	return interp.FileInfo{
+		Name: info.Name(), Type: fileType(info.Mode()), Size: info.Size(),
+		Modified: info.ModTime(), Mode: info.Mode(),
+	}
+}
+
+// plain is the system's reason without Go's operation and path, which callers
+// word themselves.
+func plain(err error) error {
+	var pe *fs.PathError
+	var le *os.LinkError
+	var se *os.SyscallError
+	switch {
+	case errors.As(err, &pe):
+		return pe.Err
+	case errors.As(err, &le):
+		return le.Err
+	case errors.As(err, &se):
+		return se.Err
+	default:
+		return err
+	}
+}
+
+// Lstat looks at a path without following a link at its end.
+func (Files) Lstat(_ context.Context, path string) (interp.FileInfo, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return interp.FileInfo{}, plain(err)
+	}
+	return fileInfo(info), nil
+}
+
+// Stat looks at what a path leads to.
+func (Files) Stat(_ context.Context, path string) (interp.FileInfo, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return interp.FileInfo{}, plain(err)
+	}
+	return fileInfo(info), nil
+}
+
+// ReadDir lists a directory in no order; entries are looked at when asked.
+func (Files) ReadDir(ctx context.Context, path string) ([]interp.DirEntry, error) {
+	d, err := os.Open(path)
+	if err != nil {
+		return nil, plain(err)
+	}
+	defer d.Close()
+	var out []interp.DirEntry
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, context.Cause(ctx)
+		}
+		entries, err := d.ReadDir(4096)
+		for _, e := range entries {
+			out = append(out, interp.DirEntry{Name: e.Name(), Type: fileType(e.Type()), Info: infoOf(e)})
+		}
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, plain(err)
+		}
+	}
+}
+
+func infoOf(e fs.DirEntry) func() (interp.FileInfo, error) {
+	return func() (interp.FileInfo, error) {
+		info, err := e.Info()
+		if err != nil {
+			return interp.FileInfo{}, plain(err)
+		}
+		return fileInfo(info), nil
+	}
+}
+
+// Open opens a file for reading. It does not wait for the writer of a pipe.
+func (Files) Open(_ context.Context, path string) (io.ReadCloser, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, plain(err)
+	}
+	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		err = syscall.EISDIR
+	}
+	if err != nil {
+		f.Close()
+		return nil, plain(err)
+	}
+	return f, nil
+}
+
+// WriteFile writes content to a file. Replace goes through a temporary file
+// beside it and keeps its mode; what is no regular file is written in place.
+func (fl Files) WriteFile(ctx context.Context, path string, content io.Reader, mode interp.WriteMode) error {
+	if mode == interp.Replace {
+		return replace(ctx, path, content)
+	}
+	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	if mode == interp.Append {
+		flags = os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	}
+	f, err := os.OpenFile(path, flags, 0o666)
+	if err != nil {
+		return plain(err)
+	}
+	_, err = io.Copy(f, reader{ctx, content})
+	return plain(errors.Join(err, f.Close()))
+}
+
+// replace writes beside the target and renames.
+func replace(ctx context.Context, path string, content io.Reader) error {
+	target, perm := path, fs.FileMode(0)
+	if info, err := os.Stat(path); err == nil {
+		if !info.Mode().IsRegular() {
+			return Files{}.WriteFile(ctx, path, content, interp.Truncate)
+		}
+		perm = info.Mode().Perm()
+		if target, err = filepath.EvalSymlinks(path); err != nil {
+			return plain(err)
+		}
+		if f, err := os.OpenFile(target, os.O_WRONLY, 0); err != nil {
+			return plain(err) // a read-only file is not replaced behind its back
+		} else {
+			f.Close()
+		}
+	}
+	return writeBeside(ctx, target, perm, content)
+}
+
+func writeBeside(ctx context.Context, target string, perm fs.FileMode, content io.Reader) (err error) {
+	f, name, err := createBeside(target)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(name)
+		}
+	}()
+	if _, err = io.Copy(f, reader{ctx, content}); err != nil {
+		f.Close()
+		return plain(err)
+	}
+	if perm != 0 {
+		if err = f.Chmod(perm); err != nil {
+			f.Close()
+			return plain(err)
+		}
+	}
+	if err = f.Close(); err != nil {
+		return plain(err)
+	}
+	return plain(os.Rename(name, target))
+}
+
+// createBeside makes a fresh file in the target's directory, with the mode that
+// the process's mask gives new files.
+func createBeside(target string) (*os.File, string, error) {
+	for i := 0; ; i++ {
+		name := filepath.Join(filepath.Dir(target), ".shoal-"+strconv.Itoa(os.Getpid())+"-"+
+			strconv.FormatInt(time.Now().UnixNano(), 36)+strconv.Itoa(i))
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if err == nil {
+			return f, name, nil
+		}
+		if !errors.Is(err, fs.ErrExist) || i > 100 {
+			return nil, "", plain(err)
+		}
+	}
+}
+
+// reader stops at the end of its context.
+type reader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r reader) Read(p []byte) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, context.Cause(r.ctx)
+	}
+	return r.r.Read(p)
+}
+
+// Mkdir makes a directory, with parents if asked for.
+func (Files) Mkdir(_ context.Context, path string, parents bool) error {
+	if parents {
+		return plain(os.MkdirAll(path, 0o777))
+	}
+	return plain(os.Mkdir(path, 0o777))
+}
+
+// Touch creates a file or sets the times of what is there.
+func (Files) Touch(_ context.Context, path string, at time.Time) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err == nil {
+		return plain(f.Close())
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		return plain(err)
+	}
+	return plain(os.Chtimes(path, at, at))
+}
+
+// Copy copies a file, or with recursive a tree. Links are copied as links.
+func (Files) Copy(ctx context.Context, src, dst string, recursive bool) error {
+	info, err := os.Stat(src)
+	if err != nil {
+		return plain(err)
+	}
+	if info.IsDir() {
+		if !recursive {
+			return errors.New("is a directory")
+		}
+		return copyTree(ctx, src, dst)
+	}
+	return copyFile(ctx, src, dst, info)
+}
+
+func copyFile(ctx context.Context, src, dst string, info fs.FileInfo) error {
+	in, err := os.Open(src)
+	if err != nil {
+		return plain(err)
+	}
+	defer in.Close()
+	perm := info.Mode().Perm()
+	if old, err := os.Stat(dst); err == nil {
+		if !old.Mode().IsRegular() {
+			return Files{}.WriteFile(ctx, dst, in, interp.Truncate)
+		}
+		perm = old.Mode().Perm()
+	}
+	return writeBeside(ctx, dst, perm, in)
+}
+
+func copyTree(ctx context.Context, src, dst string) error {
+	return filepath.WalkDir(src, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return plain(err)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		rel, err := filepath.Rel(src, path)
+		if err != nil {
+			return err
+		}
+		return copyEntry(ctx, path, filepath.Join(dst, rel), d)
+	})
+}
+
+func copyEntry(ctx context.Context, path, to string, d fs.DirEntry) error {
+	info, err := d.Info()
+	if err != nil {
+		return plain(err)
+	}
+	switch {
+	case d.IsDir():
+		if err := os.Mkdir(to, info.Mode().Perm()|0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return plain(err)
+		}
+		return nil
+	case info.Mode()&fs.ModeSymlink != 0:
+		target, err := os.Readlink(path)
+		if err != nil {
+			return plain(err)
+		}
+		os.Remove(to) // replaced, as a file would be
+		return plain(os.Symlink(target, to))
+	case info.Mode().IsRegular():
+		return copyFile(ctx, path, to, info)
+	default:
+		return fmt.Errorf("%s is no file, directory or link", path)
+	}
+}
+
+// Move renames; across devices it copies, then removes the source.
+func (fl Files) Move(ctx context.Context, src, dst string) error {
+	err := os.Rename(src, dst)
+	if !errors.Is(err, syscall.EXDEV) {
+		return plain(err)
+	}
+	info, err := os.Lstat(src)
+	if err != nil {
+		return plain(err)
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		err = copyEntry(ctx, src, dst, fs.FileInfoToDirEntry(info))
+	} else {
+		err = fl.Copy(ctx, src, dst, true)
+	}
+	if err != nil {
+		return err
+	}
+	return plain(os.RemoveAll(src))
+}
+
+// Remove deletes a file, or with recursive a tree, for good.
+func (Files) Remove(_ context.Context, path string, recursive bool) error {
+	if recursive {
+		return plain(os.RemoveAll(path))
+	}
+	return plain(os.Remove(path))
+}
+
+// Link makes a link to target, which stays as written when symbolic.
+func (Files) Link(_ context.Context, target, link string, symbolic bool) error {
+	if symbolic {
+		return plain(os.Symlink(target, link))
+	}
+	return plain(os.Link(target, link))
+}
+
+// Real resolves symbolic links.
+func (Files) Real(_ context.Context, path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	return real, plain(err)
+}
+
+var _ interp.Files = Files{}

@@ -1,0 +1,190 @@
+package host
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"shoal.dev/shoal/lang/effect"
+	"shoal.dev/shoal/lang/interp"
+	"shoal.dev/shoal/lang/value"
+)
+
+// Check judges one effect before it happens: nil lets it happen.
+type Check func(effect.Effect) *value.Error
+
+// Guard puts a check in front of every effect of a host. A nil check allows
+// everything and leaves the host as it is.
+func Guard(h *interp.Host, check Check) *interp.Host {
+	if check == nil {
+		return h
+	}
+	out := *h
+	if h.Files != nil {
+		out.Files = guardedFiles{h.Files, check}
+	}
+	if h.Programs != nil {
+		out.Programs = guardedPrograms{h.Programs, check}
+	}
+	return &out
+}
+
+type guardedFiles struct {
+	in    interp.Files
+	check Check
+}
+
+// allow judges file effects on paths whose links are resolved, so that no link
+// leads out of a grant.
+func (g guardedFiles) allow(ctx context.Context, kind effect.Kind, paths ...string) error {
+	for _, p := range paths {
+		if err := g.check(effect.Effect{Kind: kind, Path: p}); err != nil {
+			return err
+		}
+		if real := g.real(ctx, p); real != p {
+			if err := g.check(effect.Effect{Kind: kind, Path: real}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// real is the path with links resolved as far as it exists.
+func (g guardedFiles) real(ctx context.Context, path string) string {
+	rest := ""
+	for at := path; ; {
+		if real, err := g.in.Real(ctx, at); err == nil {
+			return join(real, rest)
+		}
+		parent, last := split(at)
+		if parent == at {
+			return path
+		}
+		at, rest = parent, join(last, rest)
+	}
+}
+
+func (g guardedFiles) Lstat(ctx context.Context, path string) (interp.FileInfo, error) {
+	if err := g.allow(ctx, effect.FSRead, path); err != nil {
+		return interp.FileInfo{}, err
+	}
+	return g.in.Lstat(ctx, path)
+}
+
+func (g guardedFiles) Stat(ctx context.Context, path string) (interp.FileInfo, error) {
+	if err := g.allow(ctx, effect.FSRead, path); err != nil {
+		return interp.FileInfo{}, err
+	}
+	return g.in.Stat(ctx, path)
+}
+
+func (g guardedFiles) ReadDir(ctx context.Context, path string) ([]interp.DirEntry, error) {
+	if err := g.allow(ctx, effect.FSRead, path); err != nil {
+		return nil, err
+	}
+	return g.in.ReadDir(ctx, path)
+}
+
+func (g guardedFiles) Open(ctx context.Context, path string) (io.ReadCloser, error) {
+	if err := g.allow(ctx, effect.FSRead, path); err != nil {
+		return nil, err
+	}
+	return g.in.Open(ctx, path)
+}
+
+func (g guardedFiles) WriteFile(ctx context.Context, path string, content io.Reader, mode interp.WriteMode) error {
+	if err := g.allow(ctx, effect.FSWrite, path); err != nil {
+		return err
+	}
+	return g.in.WriteFile(ctx, path, content, mode)
+}
+
+func (g guardedFiles) Mkdir(ctx context.Context, path string, parents bool) error {
+	if err := g.allow(ctx, effect.FSWrite, path); err != nil {
+		return err
+	}
+	return g.in.Mkdir(ctx, path, parents)
+}
+
+func (g guardedFiles) Touch(ctx context.Context, path string, at time.Time) error {
+	if err := g.allow(ctx, effect.FSWrite, path); err != nil {
+		return err
+	}
+	return g.in.Touch(ctx, path, at)
+}
+
+func (g guardedFiles) Copy(ctx context.Context, src, dst string, recursive bool) error {
+	if err := g.allow(ctx, effect.FSRead, src); err != nil {
+		return err
+	}
+	if err := g.allow(ctx, effect.FSWrite, dst); err != nil {
+		return err
+	}
+	return g.in.Copy(ctx, src, dst, recursive)
+}
+
+func (g guardedFiles) Move(ctx context.Context, src, dst string) error {
+	if err := g.allow(ctx, effect.FSRead, src); err != nil {
+		return err
+	}
+	if err := g.allow(ctx, effect.FSWrite, dst); err != nil {
+		return err
+	}
+	if err := g.allow(ctx, effect.FSDelete, src); err != nil {
+		return err
+	}
+	return g.in.Move(ctx, src, dst)
+}
+
+func (g guardedFiles) Remove(ctx context.Context, path string, recursive bool) error {
+	if err := g.allow(ctx, effect.FSDelete, path); err != nil {
+		return err
+	}
+	return g.in.Remove(ctx, path, recursive)
+}
+
+func (g guardedFiles) Trash(ctx context.Context, path string) (string, error) {
+	if err := g.allow(ctx, effect.FSDelete, path); err != nil {
+		return "", err
+	}
+	return g.in.Trash(ctx, path)
+}
+
+func (g guardedFiles) Link(ctx context.Context, target, link string, symbolic bool) error {
+	if err := g.allow(ctx, effect.FSWrite, link); err != nil {
+		return err
+	}
+	if !symbolic {
+		if err := g.allow(ctx, effect.FSRead, target); err != nil {
+			return err
+		}
+	}
+	return g.in.Link(ctx, target, link, symbolic)
+}
+
+// Real only tells where links lead; what is done there is judged then.
+func (g guardedFiles) Real(ctx context.Context, path string) (string, error) {
+	return g.in.Real(ctx, path)
+}
+
+type guardedPrograms struct {
+	in    interp.Programs
+	check Check
+}
+
+func (g guardedPrograms) LookPath(ctx context.Context, name, cwd string, env []string) (string, error) {
+	return g.in.LookPath(ctx, name, cwd, env)
+}
+
+// Exec judges the very file that would run. What the program then does is
+// opaque, which its own kind of effect stands for.
+func (g guardedPrograms) Exec(ctx context.Context, s interp.ExecSpec) (*interp.Exit, error) {
+	if err := g.check(effect.Effect{Kind: effect.ProcSpawn, Argv0: s.Argv[0], Path: s.Path}); err != nil {
+		return nil, err
+	}
+	if err := g.check(effect.Effect{Kind: effect.Opaque, Why: s.Argv[0]}); err != nil {
+		return nil, err
+	}
+	return g.in.Exec(ctx, s)
+}

@@ -1,0 +1,206 @@
+package kernel
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"time"
+
+	"shoal.dev/shoal/actors"
+	"shoal.dev/shoal/bus"
+	"shoal.dev/shoal/gateway"
+	"shoal.dev/shoal/host"
+	"shoal.dev/shoal/journal"
+	"shoal.dev/shoal/lang/interp"
+	"shoal.dev/shoal/lang/value"
+	"shoal.dev/shoal/messages"
+	"shoal.dev/shoal/proc"
+)
+
+// contents is the journal as the actors see it.
+type contents struct{ *journal.Store }
+
+type content struct {
+	*journal.BlobReader
+	n int64
+}
+
+func (c content) Len() int64 { return c.n }
+
+// OpenBlob opens content of the content store.
+func (c contents) OpenBlob(hash string) (actors.Content, error) {
+	r, n, err := c.Store.OpenBlob(hash)
+	if err != nil {
+		return nil, err
+	}
+	return content{r, n}, nil
+}
+
+// reads is the journal as connections see it.
+type reads struct{ *journal.Store }
+
+// OpenBlob opens content of the content store.
+func (r reads) OpenBlob(hash string) (io.ReaderAt, int64, error) {
+	b, n, err := r.Store.OpenBlob(hash)
+	if err != nil {
+		return nil, 0, err
+	}
+	return b, n, nil
+}
+
+// channels are the live events, with the journal behind the rings.
+type channels struct {
+	store *journal.Store
+	bus   *bus.Bus
+}
+
+// Subscribe follows a channel.
+func (c channels) Subscribe(key messages.ChannelKey, since *uint64) gateway.Cursor {
+	return cursor{c.bus.Subscribe(key, since, func(since *uint64, limit int) (messages.EventPage, error) {
+		return c.store.Events(key, since, limit, false)
+	})}
+}
+
+// Read reads a channel that lives in memory only.
+func (c channels) Read(key messages.ChannelKey, since *uint64, limit int, tail bool) (messages.EventPage, error) {
+	return c.bus.Read(key, since, limit, tail)
+}
+
+type cursor struct{ *bus.Cursor }
+
+// Next is the next event, or what was lost before it.
+func (c cursor) Next(ctx context.Context) (messages.Event, *messages.Dropped, error) {
+	item, err := c.Cursor.Next(ctx)
+	return item.Event, item.Dropped, err
+}
+
+// newHost makes the language's host for one run.
+func (k *Kernel) newHost(s actors.HostSpec) *interp.Host {
+	h := &interp.Host{
+		Files: host.Files{TrashDir: k.o.Paths.StateDir + "/trash"},
+		Programs: host.Programs{
+			Runner: k.runner, Task: s.Task, Output: s.Output,
+			Ended: func(res *proc.Result) {
+				s.Ended(actors.Ended{Status: res.Status, Signal: res.Signal, Leftovers: res.Holders})
+			},
+		},
+		Clock:    host.Clock{},
+		Channels: languageChannels{k, s.Session},
+		Kernel:   languageKernel{k, s.Session},
+	}
+	return host.Guard(h, s.Check)
+}
+
+// languageChannels are a session's channels by their language names.
+type languageChannels struct {
+	k       *Kernel
+	session messages.SessionName
+}
+
+// key maps a language name: user.* are the session's, shared.* the kernel's,
+// any other free name is the session's own and cannot be reached from the wire.
+func (c languageChannels) key(name string) (messages.ChannelKey, error) {
+	head, rest, _ := strings.Cut(name, ".")
+	switch {
+	case head == "user" && rest != "":
+		return messages.ChannelKey{Session: c.session, Name: name}, nil
+	case head == "shared" && rest != "":
+		return messages.ChannelKey{Name: name}, nil
+	case head == "task", head == "pty", head == "session", head == "kernel",
+		name == "journal", name == "approval", name == "render":
+		return messages.ChannelKey{}, value.Errorf(value.CodePermission, "channel %s belongs to the kernel", name).
+			WithHint("use a name such as user.%s", name)
+	default:
+		return messages.ChannelKey{Session: c.session, Name: "local." + name}, nil
+	}
+}
+
+// Emit appends a payload and returns when it is kept.
+func (c languageChannels) Emit(ctx context.Context, name string, payload []byte) error {
+	key, err := c.key(name)
+	if err != nil {
+		return err
+	}
+	done := make(chan messages.Appended, 1)
+	c.k.store.Append(messages.Record{Events: []messages.Draft{{Key: key, Payload: bytes.Clone(payload)}}},
+		func(a messages.Appended) { done <- a })
+	select {
+	case a := <-done:
+		if a.Err != nil {
+			return a.Err
+		}
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Latest is the newest payload, or nil.
+func (c languageChannels) Latest(_ context.Context, name string) ([]byte, error) {
+	key, err := c.key(name)
+	if err != nil {
+		return nil, err
+	}
+	page, err := c.k.store.Events(key, nil, 1, true)
+	if err != nil || len(page.Events) == 0 {
+		return nil, err
+	}
+	return page.Events[len(page.Events)-1].Payload, nil
+}
+
+// languageKernel answers the builtins that look at the kernel.
+type languageKernel struct {
+	k       *Kernel
+	session messages.SessionName
+}
+
+// Jobs is the session's live tasks as a table.
+func (l languageKernel) Jobs(context.Context) (value.Value, error) {
+	list := l.k.tasks.List(messages.ListTasks{Session: l.session, Live: true})
+	rows := make([]*value.Record, 0, len(list.Tasks))
+	for _, t := range list.Tasks {
+		n, _ := t.Task.Num()
+		rows = append(rows, fields(
+			"id", value.Int(int64(n)), "desc", value.Str(t.Src), "state", value.Str(string(t.State)),
+			"done", value.Bool(t.State.Ended()), "suspended", value.Bool(t.State == messages.TaskSuspended),
+		))
+	}
+	return value.NewTable(rows), nil
+}
+
+// Journal is the session's newest entries as a table.
+func (l languageKernel) Journal(_ context.Context, q interp.JournalQuery) (value.Value, error) {
+	page, err := l.k.store.Query(messages.JournalQuery{
+		Head: q.Head, Principal: messages.Principal(q.Principal), Limit: q.Limit, Session: l.session,
+	})
+	if err != nil {
+		return value.Null, err
+	}
+	rows := make([]*value.Record, 0, len(page.Entries))
+	for _, e := range page.Entries {
+		ok := value.Null
+		if e.OK != nil {
+			ok = value.Bool(*e.OK)
+		}
+		effects := make([]value.Value, len(e.Effects))
+		for i, ef := range e.Effects {
+			effects[i] = value.Str(ef.String())
+		}
+		rows = append(rows, fields(
+			"id", value.Int(int64(e.ID)), "ts", value.NewDatetime(time.Unix(0, e.TS)),
+			"principal", value.Str(string(e.Principal)), "src", value.Str(e.Src), "ok", ok,
+			"status", value.Str(string(e.Status)), "effects", value.NewList(effects),
+		))
+	}
+	return value.NewTable(rows), nil
+}
+
+// fields makes a record of alternating names and values.
+func fields(pairs ...any) *value.Record {
+	var b value.RecordBuilder
+	for i := 0; i < len(pairs); i += 2 {
+		b.Add(pairs[i].(string), pairs[i+1].(value.Value))
+	}
+	return b.Done().AsRecord()
+}

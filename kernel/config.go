@@ -1,0 +1,82 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/BurntSushi/toml"
+)
+
+// config is shoal.toml. Flags and environment win over it.
+type config struct {
+	Kernel struct {
+		NATS         string `toml:"nats"`
+		Policy       string `toml:"policy"`
+		RequireToken bool   `toml:"require_token"`
+		SocketGroup  string `toml:"socket_group"`
+	} `toml:"kernel"`
+	Journal struct {
+		Sync string `toml:"sync"` // "effects" or "always"
+	} `toml:"journal"`
+	Limits struct {
+		ResidentBytes int64 `toml:"resident_bytes"`
+	} `toml:"limits"`
+}
+
+// applyConfig fills what the options leave open from shoal.toml. Unknown keys
+// are returned for a warning.
+func (o *Options) applyConfig() (unknown []string, err error) {
+	if o.ConfigDir == "" {
+		return nil, nil
+	}
+	path := filepath.Join(o.ConfigDir, "shoal.toml")
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	var c config
+	meta, err := toml.Decode(string(raw), &c)
+	if err != nil {
+		var syntax toml.ParseError
+		if errors.As(err, &syntax) {
+			return nil, fmt.Errorf("configuration %s: line %d: %s", path, syntax.Position.Line, syntax.Message)
+		}
+		return nil, fmt.Errorf("configuration %s: %w", path, err)
+	}
+	for _, key := range meta.Undecoded() {
+		unknown = append(unknown, key.String())
+	}
+	return unknown, o.merge(path, c)
+}
+
+func (o *Options) merge(path string, c config) error {
+	if o.NATS == "" {
+		o.NATS = c.Kernel.NATS
+	}
+	if o.Policy == "" && c.Kernel.Policy != "" {
+		o.Policy = c.Kernel.Policy
+		if !filepath.IsAbs(o.Policy) {
+			o.Policy = filepath.Join(filepath.Dir(path), o.Policy)
+		}
+	}
+	o.RequireToken = o.RequireToken || c.Kernel.RequireToken
+	if o.SocketGroup == "" {
+		o.SocketGroup = c.Kernel.SocketGroup
+	}
+	switch c.Journal.Sync {
+	case "", "effects":
+	case "always":
+		o.SyncAlways = true
+	default:
+		return fmt.Errorf("configuration %s: journal.sync is %q; it must be \"effects\" or \"always\"", path, c.Journal.Sync)
+	}
+	if o.ResidentLimit == 0 {
+		o.ResidentLimit = c.Limits.ResidentBytes
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package kernel
+
+import (
+	"log/slog"
+	"os"
+	"time"
+
+	"shoal.dev/shoal/link"
+)
+
+// Options say what a kernel is to be. Paths is required.
+type Options struct {
+	Paths link.Paths
+	// Policy is the policy file; empty means the default one if it exists.
+	Policy string
+	// ConfigDir holds shoal.toml and policy.toml; empty means none.
+	ConfigDir string
+	// NATS is the loopback address of the event bus for outside subscribers;
+	// empty means none.
+	NATS string
+	// RequireToken refuses clients without a token.
+	RequireToken bool
+	// SocketGroup lets the members of a group connect.
+	SocketGroup string
+	// SyncAlways flushes every journal record to the device.
+	SyncAlways bool
+	// Args are the flags to start a successor with.
+	Args []string
+	// Environ is the environment of the process that starts the kernel; only
+	// HOME, USER, LOGNAME, SHELL, LANG and PATH are looked at.
+	Environ []string
+	// Log takes the kernel's log; nil means STATE/log/kernel.log.
+	Log *slog.Logger
+	// Chaos makes actors fail in tests.
+	Chaos func(actor string, msg any, after bool) bool
+	// LockWait is how long to wait for another kernel to let go; 0 means 2 s.
+	LockWait time.Duration
+	// ResidentLimit is how many bytes of values a session keeps in memory;
+	// 0 means 64 MiB.
+	ResidentLimit int64
+}
+
+const (
+	lockWait      = 2 * time.Second
+	residentLimit = 64 << 20
+)
+
+// normalize fills in defaults.
+func (o *Options) normalize() {
+	if o.LockWait == 0 {
+		o.LockWait = lockWait
+	}
+	if o.ResidentLimit == 0 {
+		o.ResidentLimit = residentLimit
+	}
+	if o.Environ == nil {
+		o.Environ = []string{}
+	}
+}
+
+// stateMode is the mode of every directory of the state directory.
+const stateMode os.FileMode = 0o700
