@@ -13,40 +13,72 @@ func (p *printer) command(c *Command) {
 	}
 	if c.Interp != nil {
 		p.put(c.Head.Text)
-		p.payload(c.Interp.Text)
+		p.payload(c.Head.Text, c.Interp.Text)
 	} else {
 		p.arg(&c.Head)
 	}
+	// In source order: what follows the head decides how the line is read.
+	redirects := c.Redirects
 	for i := range c.Args {
+		for len(redirects) > 0 && redirects[0].Start < c.Args[i].Start {
+			p.redirect(&redirects[0])
+			redirects = redirects[1:]
+		}
 		p.put(" ")
 		p.arg(&c.Args[i])
 	}
-	for i := range c.Redirects {
-		p.put(" ", c.Redirects[i].Op, " ")
-		p.arg(&c.Redirects[i].Target)
+	for i := range redirects {
+		p.redirect(&redirects[i])
 	}
 	if c.Trailing != nil {
-		p.put(" ")
-		p.block(c.Trailing.Body.(*Block))
+		if b := c.Trailing.Body.(*Block); len(b.Stmts) > 0 {
+			p.put(" ")
+			p.block(b)
+		} else {
+			p.put(" { }") // `{}` would be a word
+		}
 	}
 	if c.Background {
 		p.put(" &")
 	}
 }
 
-// payload writes the block of an interpreter. Its text has no common
-// indentation, so lines of its own bring it back unchanged.
-func (p *printer) payload(text string) {
-	switch {
-	case text == "":
+func (p *printer) redirect(r *Redirect) {
+	p.put(" ", r.Op, " ")
+	p.arg(&r.Target)
+}
+
+// payload writes the block of an interpreter in the first form that reads back
+// as the same text, in a hole also past the scan for the hole's end.
+func (p *printer) payload(head, text string) {
+	if text == "" {
 		p.put(" {}")
-	case strings.Contains(text, "'''"):
-		p.put(" {\n", text, "\n}")
-	case !strings.ContainsAny(text, "\n'"):
-		p.put("'", text, "'")
-	default:
-		p.put("'''\n", text, "\n'''")
+		return
 	}
+	forms := []string{"'" + text + "'", "'''\n" + text + "\n'''", " {" + text + "}", " {\n" + text + "\n}"}
+	for _, form := range forms[:len(forms)-1] {
+		if readsAs(head, form, text) && (!p.inline || holeHolds(form)) {
+			p.put(form)
+			return
+		}
+	}
+	p.put(forms[len(forms)-1])
+}
+
+// readsAs reports whether form is an interpreter block with that text.
+func readsAs(head, form, text string) bool {
+	if strings.HasPrefix(form, "'") {
+		q, err := scanQuote(form, 0)
+		return err == nil && q.end == len(form) && payloadText(form[q.open:q.close]) == text
+	}
+	end := payloadEnd(form, 1, interpreters[head])
+	return end == len(form)-1 && payloadText(form[2:end]) == text
+}
+
+// holeHolds reports whether a hole with this text in it ends where it should.
+func holeHolds(form string) bool {
+	end, msg := holeEnd("{"+form+"}", 0, true)
+	return msg == "" && end == len(form)+2
 }
 
 func (p *printer) arg(a *CmdArg) {

@@ -53,7 +53,7 @@ func (p *parser) pieces(list []piece) []piece {
 		c := p.src[p.pos]
 		switch {
 		case c == '"' || c == '\'':
-			list = append(list, p.quotedPiece())
+			list = addQuoted(list, p.quotedPiece())
 		case c == '(':
 			list = append(list, piece{x: p.pieceGroup(start)})
 		case c == '{':
@@ -109,7 +109,7 @@ func (p *parser) braceText(start int, touching bool) int {
 			if depth--; depth == 0 {
 				return i + 1 - p.pos
 			}
-		case ' ', '\t', '\n', '\r', '"', '\'':
+		case ' ', '\t', '\n', '\r', '\v', '\f', '"', '\'':
 			return 0
 		}
 	}
@@ -178,6 +178,26 @@ func addText(list []piece, text string) []piece {
 		return list
 	}
 	return append(list, piece{text: text})
+}
+
+// addQuoted appends a quoted piece. Touching quotes are one piece as far as
+// they can be.
+func addQuoted(list []piece, q piece) []piece {
+	n := len(list)
+	if n == 0 || !list[n-1].quoted {
+		return append(list, q)
+	}
+	last := &list[n-1]
+	switch {
+	case last.x == nil && q.x == nil:
+		last.text += q.text
+	case last.x == nil && last.text == "":
+		*last = q
+	case q.x == nil && q.text == "":
+	default:
+		return append(list, q)
+	}
+	return list
 }
 
 // quotedPiece reads a quoted piece.
@@ -299,7 +319,7 @@ func parts(list []piece, glob bool) ([]WordPart, string) {
 	ps := make([]WordPart, 0, len(list))
 	for _, c := range list {
 		part := WordPart{Text: c.text, Quoted: c.quoted || c.glyph && glob, X: c.x}
-		if n := len(ps); n > 0 && part.X == nil && ps[n-1].X == nil && !part.Quoted && !ps[n-1].Quoted {
+		if n := len(ps); n > 0 && part.X == nil && ps[n-1].X == nil && part.Quoted == ps[n-1].Quoted {
 			ps[n-1].Text += part.Text
 			continue
 		}
