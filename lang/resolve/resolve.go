@@ -93,6 +93,15 @@ type Func struct {
 	vars    []*Var
 }
 
+// SelfName is the name under which the function refers to itself as a local
+// variable, or "".
+func (f *Func) SelfName() string {
+	if f.selfVar == nil {
+		return ""
+	}
+	return f.selfVar.Name
+}
+
 // Info is all there is to know about a program's names.
 type Info struct {
 	Main    *Func

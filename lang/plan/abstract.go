@@ -1,0 +1,141 @@
+package plan
+
+import (
+	"shoal.dev/shoal/lang/syntax"
+	"shoal.dev/shoal/lang/value"
+)
+
+// abstract is what is known of a value.
+type abstract struct {
+	known bool // v is the value
+	v     value.Value
+	kind  value.Kind // known kind, when typed
+	typed bool
+	rows  bool // a collection of records
+	fn    *function
+}
+
+// function is a function of the program or of the session with the names it
+// sees.
+type function struct {
+	lambda *syntax.Lambda
+	alias  *syntax.Command
+	scope  *scope
+}
+
+var unknown = abstract{}
+
+func constant(v value.Value) abstract {
+	return abstract{known: true, v: v, kind: v.Kind(), typed: true}
+}
+
+func ofKind(k value.Kind) abstract { return abstract{kind: k, typed: true} }
+
+// arg is an abstract value as an argument.
+func (a abstract) arg() Arg { return Arg{Known: a.known, Value: a.v} }
+
+// scope maps names to what is known of them.
+type scope struct {
+	parent *scope
+	names  map[string]abstract
+}
+
+func (s *scope) find(name string) (abstract, *scope) {
+	for ; s != nil; s = s.parent {
+		if a, ok := s.names[name]; ok {
+			return a, s
+		}
+	}
+	return unknown, nil
+}
+
+func (w *walker) open() { w.scope = &scope{parent: w.scope, names: map[string]abstract{}} }
+
+func (w *walker) close() { w.scope = w.scope.parent }
+
+func (w *walker) bind(name string, a abstract) {
+	if name != "_" && name != "" {
+		w.scope.names[name] = a
+	}
+}
+
+// lookup is what is known of a name; bound is false for one that neither the
+// program nor the session binds.
+func (w *walker) lookup(name string) (a abstract, bound bool) {
+	if a, s := w.scope.find(name); s != nil {
+		return a, true
+	}
+	v, variable, ok := w.session.Lookup(name)
+	if !ok {
+		return unknown, false
+	}
+	a = w.sessionValue(v)
+	if variable {
+		w.mention(a)
+		return unknown, true
+	}
+	return a, true
+}
+
+// sessionValue is a value of the session with the code behind it.
+func (w *walker) sessionValue(v value.Value) abstract {
+	a := constant(v)
+	if code, ok := w.session.Code(v); ok {
+		a.fn = w.sessionFunction(code)
+	}
+	return a
+}
+
+func (w *walker) sessionFunction(code Code) *function {
+	s := &scope{parent: w.root, names: map[string]abstract{}}
+	for name, v := range code.Captured {
+		s.names[name] = w.sessionValue(v)
+	}
+	return &function{lambda: code.Lambda, alias: code.Alias, scope: s}
+}
+
+// maxValueWalk is how many parts of a session value are searched for code.
+const maxValueWalk = 20_000
+
+// mention follows what may be called through a value that is used other than
+// by calling it here.
+func (w *walker) mention(a abstract) {
+	if a.fn != nil {
+		w.follow(a.fn, nil)
+		return
+	}
+	if a.known {
+		budget := maxValueWalk
+		w.mentionParts(a.v, &budget)
+	}
+}
+
+func (w *walker) mentionParts(v value.Value, budget *int) {
+	if *budget--; *budget < 0 {
+		return
+	}
+	switch v.Kind() {
+	case value.KindClosure, value.KindCommand:
+		if code, ok := w.session.Code(v); ok {
+			w.follow(w.sessionFunction(code), nil)
+		}
+	case value.KindList:
+		for _, item := range v.AsList().Items {
+			w.mentionParts(item, budget)
+		}
+	case value.KindRecord:
+		for _, item := range v.AsRecord().Vals {
+			w.mentionParts(item, budget)
+		}
+	}
+}
+
+// assign changes what is known of a name where it is declared, or, for a name of
+// the session, for the rest of the program.
+func (w *walker) assign(name string, a abstract) {
+	if _, s := w.scope.find(name); s != nil {
+		s.names[name] = a
+		return
+	}
+	w.root.names[name] = a
+}
