@@ -25,6 +25,8 @@ func csvParse(c *interp.Call, a []value.Value) (value.Value, error) {
 	shape, slots := csvShape(header)
 	var rows []*value.Record
 	var cells []string
+	var made value.Maker
+	vals := make([]value.Value, len(shape.Keys()))
 	for p.blankLines(); p.more(); p.blankLines() {
 		line := p.line
 		if cells, err = p.record(cells[:0]); err != nil {
@@ -36,11 +38,10 @@ func csvParse(c *interp.Call, a []value.Value) (value.Value, error) {
 		if len(rows) == maxItems {
 			return value.Null, tooLong(c)
 		}
-		vals := make([]value.Value, len(shape.Keys()))
 		for i, s := range cells {
-			vals[slots[i]] = value.Str(s)
+			vals[slots[i]] = made.Str(s)
 		}
-		rows = append(rows, value.NewRecord(shape, vals).AsRecord())
+		rows = append(rows, made.Record(shape, vals))
 	}
 	return value.NewTable(rows), nil
 }

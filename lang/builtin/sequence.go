@@ -515,16 +515,17 @@ func seqSelect(c *interp.Call, names []value.Value) (value.Value, error) {
 			at = append(at, n.AsStr())
 		}
 	}
+	var made value.Maker
 	rows := make([]*value.Record, len(all))
+	vals := make([]value.Value, len(at))
 	for i, x := range all {
 		if x.Kind() != value.KindRecord {
 			return value.Null, typeErr(c.Span, "select: item %d is %s, not record", i, x.Kind())
 		}
-		vals := make([]value.Value, len(at))
 		for j, key := range at {
 			vals[j], _ = x.AsRecord().Get(key)
 		}
-		rows[i] = value.NewRecord(shape, vals).AsRecord()
+		rows[i] = made.Record(shape, vals)
 	}
 	if c.Recv.Kind() == value.KindTable {
 		return value.NewTable(rows), nil

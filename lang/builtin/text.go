@@ -74,9 +74,10 @@ func strList(c *interp.Call, parts []string) (value.Value, error) {
 	if len(parts) > maxItems {
 		return value.Null, tooLong(c)
 	}
+	var made value.Maker
 	out := make([]value.Value, len(parts))
 	for i, s := range parts {
-		out[i] = value.Str(s)
+		out[i] = made.Str(s)
 	}
 	return value.NewList(out), nil
 }
@@ -91,10 +92,11 @@ func textChars(c *interp.Call, _ []value.Value) (value.Value, error) {
 	if n > maxItems {
 		return value.Null, tooLong(c)
 	}
+	var made value.Maker
 	out := make([]value.Value, 0, n)
 	for len(s) > 0 {
 		_, size := utf8.DecodeRuneInString(s)
-		out = append(out, value.Str(s[:size]))
+		out = append(out, made.Str(s[:size]))
 		s = s[size:]
 	}
 	return value.NewList(out), nil
@@ -132,7 +134,7 @@ func textLower(c *interp.Call, _ []value.Value) (value.Value, error) {
 func textSplit(c *interp.Call, a []value.Value) (value.Value, error) {
 	s, sep := c.Recv.AsStr(), a[0].AsStr()
 	if sep != "" {
-		return strList(c, strings.Split(s, sep))
+		return splitAt(c, s, sep)
 	}
 	// An empty separator matches before, between and after all characters.
 	parts := make([]string, 0, len(s)+2)
@@ -143,6 +145,24 @@ func textSplit(c *interp.Call, a []value.Value) (value.Value, error) {
 		s = s[size:]
 	}
 	return strList(c, append(parts, ""))
+}
+
+// splitAt cuts s at sep without a list of parts in between.
+func splitAt(c *interp.Call, s, sep string) (value.Value, error) {
+	n := strings.Count(s, sep) + 1
+	if n > maxItems {
+		return value.Null, tooLong(c)
+	}
+	var made value.Maker
+	out := make([]value.Value, 0, n)
+	for {
+		part, rest, more := strings.Cut(s, sep)
+		out = append(out, made.Str(part))
+		if !more {
+			return value.NewList(out), nil
+		}
+		s = rest
+	}
 }
 
 func textStartsWith(c *interp.Call, a []value.Value) (value.Value, error) {
