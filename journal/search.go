@@ -108,6 +108,9 @@ func (r *search) run() error {
 			return nil
 		}
 		if r.spent() {
+			if r.hidden[id] {
+				id-- // the layers have decided about it
+			}
 			r.max, r.more, r.cut = id, true, true
 			return nil
 		}

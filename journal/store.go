@@ -108,6 +108,9 @@ func Open(opt Options) (*Store, error) {
 	}
 	s.queue.wake = make(chan struct{}, 1)
 	if err := s.start(); err != nil {
+		if s.tail != nil {
+			_ = s.tail.close()
+		}
 		_ = db.Close()
 		return nil, fmt.Errorf("open journal: %w", err)
 	}

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -99,12 +100,15 @@ func (t *tail) empty(f *tailFile) error {
 	return nil
 }
 
+// close closes the files that were opened.
 func (t *tail) close() error {
-	err := t.active.Close()
-	if e := t.spare.Close(); err == nil {
-		err = e
+	var errs []error
+	for _, f := range []*tailFile{t.active, t.spare} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
 	}
-	return err
+	return errors.Join(errs...)
 }
 
 // syncDir makes names created in dir survive a power cut.
