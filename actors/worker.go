@@ -77,8 +77,11 @@ func (w *worker) begin(cancel context.CancelCauseFunc) bool {
 func (w *worker) admit(prog *lang.Program) bool {
 	r := w.run
 	derived := prog.Plan(r.fork)
+	if derived.Err != nil { // what cannot be followed is opaque
+		derived.Effects = append(derived.Effects, effect.Effect{Kind: effect.Opaque, Why: derived.Err.Msg})
+	}
 	r.mu.Lock()
-	r.effects, r.heads, r.opaque = derived.Effects, derived.Heads, hasOpaque(derived.Effects)
+	r.effects, r.heads, r.opaque = derived.Effects, heads(derived), hasOpaque(derived.Effects)
 	r.mu.Unlock()
 	rules := r.host.rules()
 	if r.params.Mode == messages.ModePlan {
@@ -316,6 +319,17 @@ func parseError(src string, e *syntax.Error) *messages.Error {
 		With(messages.ParseErrorData{
 			Span: effect.Span{Start: e.Start, End: e.End}, Line: line, Col: col, Hint: e.Hint,
 		})
+}
+
+// heads are the command heads that the program's statements begin with.
+func heads(p plan.Result) []string {
+	var out []string
+	for _, s := range p.Statements {
+		if s.Head != "" {
+			out = append(out, s.Head)
+		}
+	}
+	return out
 }
 
 func hasOpaque(effects []effect.Effect) bool {
