@@ -24,7 +24,8 @@ const (
 	// without another attempt.
 	failPauseMin = 500 * time.Millisecond
 	failPauseMax = 30 * time.Second
-	// shortLife is how long a connection must last to count as one that works.
+	// shortLife is how long a connection on which nothing was answered must last
+	// to count as one that works.
 	shortLife = 2 * time.Second
 	// relayBuffer gathers small frames that come together.
 	relayBuffer = 4 << 10
@@ -143,16 +144,16 @@ func (r *relay) run(ctx context.Context, hopeless error) int {
 // once connects and relays until the kernel is gone. An error means that there
 // was no kernel, or none that took the client's state over.
 func (r *relay) once(ctx context.Context, short *int) error {
-	if *short > 1 { // a kernel that keeps dying is not to be hurried
+	if *short > 1 { // a kernel that keeps dying at once is not to be hurried
 		wait(ctx, min(idlePauseMin<<min(*short, 10), idlePauseMax))
 	}
 	conn, _, err := r.connector.connect(ctx, r.mayStart())
 	if err != nil {
 		return err
 	}
-	began := time.Now()
+	began, answers := time.Now(), r.answers()
 	err = r.serve(ctx, conn)
-	if *short++; time.Since(began) > shortLife {
+	if *short++; time.Since(began) > shortLife || r.answers() > answers {
 		*short = 0
 	}
 	return err

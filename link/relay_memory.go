@@ -37,6 +37,8 @@ type memory struct {
 	subscribed  []string          // URIs as the client gave them, in order
 	last        map[string]uint64 // last sequence number by URI without query
 	arrived     uint64            // requests so far
+	answers     uint64            // those that a kernel answered
+	listening   int               // ids in open that are listen requests
 }
 
 // request is an open request of the client.
@@ -77,6 +79,12 @@ func (m *memory) opened(head wire.Head, frame []byte) {
 	q.count++
 	switch string(head.Method) {
 	case methodInitialize, methodSetLevel, methodSubscribe, methodUnsubscribe, methodListen:
+		if q.method == methodListen {
+			m.listening--
+		}
+		if string(head.Method) == methodListen {
+			m.listening++
+		}
 		q.method, q.frame = string(head.Method), bytes.Clone(frame)
 	}
 }
@@ -87,8 +95,9 @@ func (m *memory) answered(head wire.Head) {
 	if q == nil {
 		return
 	}
+	m.answers++
 	if q.count--; q.count == 0 {
-		delete(m.open, string(head.ID))
+		m.drop(string(head.ID))
 	}
 	if q.frame == nil || head.Result == nil {
 		return
@@ -104,6 +113,14 @@ func (m *memory) answered(head wire.Head) {
 		base := m.unsubscribe(subscribedURI(q.frame))
 		delete(m.last, base)
 	}
+}
+
+// drop forgets an open request.
+func (m *memory) drop(id string) {
+	if m.open[id].method == methodListen {
+		m.listening--
+	}
+	delete(m.open, id)
 }
 
 func (m *memory) subscribe(uri string, result []byte) {
@@ -154,7 +171,7 @@ func (m *memory) forsake(all bool) (open, asked []json.RawMessage) {
 		for range m.open[id].count {
 			open = append(open, json.RawMessage(id))
 		}
-		delete(m.open, id)
+		m.drop(id)
 	}
 	for id := range m.asked {
 		asked = append(asked, json.RawMessage(id))

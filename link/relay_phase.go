@@ -132,11 +132,19 @@ func (r *relay) firstAttempt() (<-chan struct{}, bool) {
 	return r.changed, r.phase == connecting && !r.attached
 }
 
-// busy reports whether somebody still waits for an answer.
+// busy reports whether somebody still waits for an answer; a listen request has
+// none as long as it lasts.
 func (r *relay) busy() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.memory.open) > 0
+	return len(r.memory.open) > r.memory.listening
+}
+
+// answers is how many requests have been answered by kernels.
+func (r *relay) answers() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.memory.answers
 }
 
 // settle tells the drain that an answer may have been the last one.
