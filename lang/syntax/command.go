@@ -7,8 +7,8 @@ import "strings"
 func (p *parser) command() *Command {
 	c := &Command{}
 	start := p.pos
-	wasStart := p.dotted.start
-	p.dotted.start = start
+	was := p.commandAt
+	p.commandAt = start
 	p.enter(start)
 	for p.envAssign(c) {
 	}
@@ -25,7 +25,7 @@ func (p *parser) command() *Command {
 	}
 	p.background(c)
 	p.depth--
-	p.dotted.start = wasStart
+	p.commandAt = was
 	c.Span = Span{start, p.pos}
 	return c
 }
@@ -74,7 +74,21 @@ func (p *parser) commandHead(c *Command) {
 	if head == nil {
 		p.unexpected(p.peek(), "a command")
 	}
+	p.checkJoin(c, head)
 	c.Head = *head
+}
+
+// checkJoin refuses a name that continues on the next line: its first half has
+// already decided how the statement is read.
+func (p *parser) checkJoin(c *Command, head *CmdArg) {
+	if c.Force || head.Kind == ArgPath {
+		return
+	}
+	for i := head.Start; i < head.End; i++ {
+		if n := lineJoin(p.src, i); n > 0 && i+n < head.End {
+			p.fail(Span{i, i + n}, "a command name cannot continue on the next line", "put a blank before the `\\`")
+		}
+	}
 }
 
 // payload reads the block of the interpreter head t.

@@ -250,7 +250,7 @@ func (p *parser) dotArgument(i int) bool {
 }
 
 // spaced reports whether a blank at pos separates an operator from a right
-// operand. At the end of a line only some operators (those that are no words
+// operand. Where none can follow only some operators (those that are no words
 // of their own) still wait for one.
 func (p *parser) spaced(pos int, atLineEnd bool) bool {
 	c := p.at(pos)
@@ -261,7 +261,7 @@ func (p *parser) spaced(pos int, atLineEnd bool) bool {
 		return false
 	}
 	i := p.skipBlank(pos)
-	if c = p.at(i); c == 0 || strings.IndexByte("\n;)}#", c) >= 0 {
+	if c = p.at(i); c == 0 || strings.IndexByte("\n;)}#&|<>,]", c) >= 0 {
 		return atLineEnd
 	}
 	return true

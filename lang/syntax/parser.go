@@ -59,6 +59,8 @@ type parser struct {
 	// dotted is the command word with a dot that touches the parenthesis being
 	// read: `git log.len()`.
 	dotted dotted
+	// commandAt is the start of the command being read.
+	commandAt int
 
 	tok      token // the token at tokAt, read with tokDelim
 	tokAt    int

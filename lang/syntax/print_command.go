@@ -115,8 +115,11 @@ func (p *printer) arg(a *CmdArg) {
 }
 
 func (p *printer) parts(list []WordPart, glob bool) {
-	for _, part := range list {
+	for i, part := range list {
 		switch {
+		case part.Quoted && part.X == nil && i == 1 && !list[0].Quoted && (list[0].Text == "re" || list[0].Text == "t"):
+			// A double quote would make a head a regex or a datetime.
+			p.put(rawQuote(part.Text))
 		case part.X != nil && part.Quoted:
 			p.expr(part.X)
 		case part.X != nil:
@@ -129,6 +132,13 @@ func (p *printer) parts(list []WordPart, glob bool) {
 			p.put(escapeWord(part.Text, glob))
 		}
 	}
+}
+
+func rawQuote(s string) string {
+	if strings.ContainsAny(s, "'\n") {
+		return "'''" + s + "'''"
+	}
+	return "'" + s + "'"
 }
 
 // escapeWord writes unquoted text of a command; in a glob the pattern

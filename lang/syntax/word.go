@@ -217,10 +217,10 @@ func (p *parser) quotedPiece() piece {
 // pieceGroup reads the `(expr)` at p.pos of an argument that starts at start.
 func (p *parser) pieceGroup(start int) Expr {
 	was := p.dotted
-	if dot := strings.LastIndexByte(p.src[start:p.pos], '.'); dot > 0 && isIdentStart(p.at(start+dot+1)) && identEnd(p.src, start+dot+1) == p.pos {
-		p.dotted.active, p.dotted.end = true, start+dot
-	} else {
-		p.dotted.active = false
+	p.dotted = dotted{}
+	dot := start + strings.LastIndexByte(p.src[start:p.pos], '.')
+	if dot > start && isIdentStart(p.at(dot+1)) && identEnd(p.src, dot+1) == p.pos {
+		p.dotted = dotted{true, p.commandAt, dot}
 	}
 	g := p.group(p.take(p.peekAt(p.pos)))
 	p.dotted = was
