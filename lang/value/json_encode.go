@@ -3,7 +3,6 @@ package value
 import (
 	"math"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -282,5 +281,5 @@ func (b *Bytes) Preview(n int) string {
 	if int64(got) < b.Len() {
 		buf = buf[:wholeRunes(buf)]
 	}
-	return strings.ToValidUTF8(string(buf), "\uFFFD")
+	return Lossy(buf)
 }

@@ -90,12 +90,12 @@ func tailText(b *Bytes, limit int64) string {
 	return Lossy(buf)
 }
 
-// Lossy is b as text, each wrong byte sequence replaced by U+FFFD.
+// Lossy is b as text, each wrong byte replaced by U+FFFD.
 func Lossy(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
 	}
-	return string(bytes.ToValidUTF8(b, []byte("\uFFFD")))
+	return LossyText(string(b))
 }
 
 // OutValue is the command's value: its structured value, else stdout decoded

@@ -60,7 +60,7 @@ func BlockLines(v Value, o BlockOptions) iter.Seq[string] {
 	case KindStr:
 		return textLines(v.AsStr())
 	case KindPath:
-		return textLines(lossyText(v.AsStr()))
+		return textLines(LossyText(v.AsStr()))
 	case KindBytes:
 		return bytesLines(v.AsBytes())
 	case KindList:
@@ -154,7 +154,7 @@ func readerLines(r io.Reader) iter.Seq[string] {
 			if line == "" && err != nil {
 				return
 			}
-			if !yield(lossyText(strings.TrimSuffix(line, "\n"))) || err != nil {
+			if !yield(LossyText(strings.TrimSuffix(line, "\n"))) || err != nil {
 				return
 			}
 		}
@@ -184,7 +184,7 @@ func lineOf(v Value, limit int) string {
 		return oneLine(headText(v.AsStr(), limit))
 	}
 	b, _ := AppendInlineLimit(nil, v, limit)
-	return lossyText(string(b))
+	return LossyText(string(b))
 }
 
 // headText is the first bytes of s, a little more than limit at most, cut
@@ -202,7 +202,7 @@ func headText(s string, limit int) string {
 // oneLine shows control characters by their pictures, so that text stays on
 // its line.
 func oneLine(s string) string {
-	s = lossyText(s)
+	s = LossyText(s)
 	control := func(r rune) bool { return r < 0x20 || r == 0x7F }
 	if strings.IndexFunc(s, control) < 0 {
 		return s

@@ -171,7 +171,7 @@ func (r *inliner) quoted(s string) {
 }
 
 func (r *inliner) path(p string) {
-	p = lossyText(p)
+	p = LossyText(p)
 	if strings.ContainsRune(p, ' ') {
 		r.add(`"` + p + `"`)
 		return
@@ -179,12 +179,12 @@ func (r *inliner) path(p string) {
 	r.add(p)
 }
 
-// lossyText is s with wrong bytes replaced.
-func lossyText(s string) string {
+// LossyText is s with each wrong byte replaced by U+FFFD.
+func LossyText(s string) string {
 	if utf8.ValidString(s) {
 		return s
 	}
-	return strings.ToValidUTF8(s, "\uFFFD")
+	return validText(s)
 }
 
 func (r *inliner) rng(g *Range) {

@@ -171,9 +171,10 @@ func (c *captured) shown(end []string, dropped int64, uri string) Shown {
 	lines := c.head
 	shown := int64(len(c.head) + len(end))
 	if c.over {
-		tail := c.tail(c.limit - c.size - len(gap) - 1)
+		room := c.limit - c.size - len(gap) - 1
+		tail := c.tail(room)
 		shown += int64(len(tail))
-		if len(tail)+len(end) > 0 {
+		if len(tail)+len(end) > 0 && room >= 0 {
 			lines = append(lines, gap)
 		}
 		lines = append(lines, tail...)

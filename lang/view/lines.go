@@ -267,10 +267,7 @@ func cleanLine(s string) string {
 		}
 	}
 	if clean {
-		if utf8.ValidString(s) {
-			return s
-		}
-		return strings.ToValidUTF8(s, "\uFFFD")
+		return dropControls(s)
 	}
 	sink := &oneLineSink{}
 	r := resolver{sink: sink, limit: len(s)}
@@ -279,12 +276,13 @@ func cleanLine(s string) string {
 	return dropControls(string(sink.text))
 }
 
-// dropControls removes control characters but the tab.
+// dropControls removes control characters but the tab, and replaces each wrong
+// byte, as Map does.
 func dropControls(s string) string {
 	return strings.Map(func(c rune) rune {
 		if c < 0x20 && c != '\t' || c == 0x7F {
 			return -1
 		}
 		return c
-	}, strings.ToValidUTF8(s, "\uFFFD"))
+	}, s)
 }

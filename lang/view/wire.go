@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"math"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"shoal.dev/shoal/lang/value"
@@ -177,7 +176,7 @@ func (w *wire) float(f float64) {
 // path writes the text and, where that does not tell the bytes, the bytes.
 func (w *wire) path(p string) {
 	w.add(`{"$":"path","v":`)
-	w.str(strings.ToValidUTF8(p, "\uFFFD"))
+	w.str(value.LossyText(p))
 	if !utf8.ValidString(p) {
 		w.add(`,"raw":"` + base64.StdEncoding.EncodeToString([]byte(p)) + `"`)
 	}
