@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -34,8 +35,13 @@ func TestRestartedActorRestartsTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sys.Kill(top.Id + "/bus")
 	deadline := time.Now().Add(20 * time.Second)
+	for !slices.Contains(sys.Live(), top.Id+"/bus") {
+		if time.Now().After(deadline) {
+			t.Fatal("the actor does not live")
+		}
+	}
+	sys.Kill(top.Id + "/bus")
 	for b.server.current() == old {
 		if time.Now().After(deadline) {
 			t.Fatal("the server was not restarted")

@@ -81,7 +81,7 @@ func Open(opt Options) (*Bus, error) {
 		quit:     make(chan struct{}),
 	}
 	b.feed = newFeed(opt.KernelID, opt.Log, srv.subscriptions, b.restartLater)
-	b.feed.connect(conn)
+	b.feed.connect(conn, false)
 	b.wg.Go(b.feed.run)
 	return b, nil
 }
@@ -227,7 +227,7 @@ func (b *Bus) Restart() error {
 	if err != nil {
 		return fmt.Errorf("restart bus: %w", err)
 	}
-	b.feed.connect(conn)
+	b.feed.connect(conn, true)
 	return nil
 }
 

@@ -37,7 +37,7 @@ type feed struct {
 	mu     sync.Mutex
 	queue  []messages.Published
 	conn   *nats.Conn // nil while there is no server
-	fresh  bool       // conn is new
+	fresh  bool       // conn replaces another and has got nothing yet
 	lost   uint64
 	last   map[messages.ChannelKey]messages.Published // newest confirmed
 	closed bool
@@ -71,9 +71,10 @@ func (f *feed) backlog() (queued int, lost uint64) {
 	return len(f.queue), f.lost
 }
 
-func (f *feed) connect(conn *nats.Conn) {
+// connect names the server; restarted says that it replaces another.
+func (f *feed) connect(conn *nats.Conn, restarted bool) {
 	f.mu.Lock()
-	f.conn, f.fresh = conn, true
+	f.conn, f.fresh = conn, restarted
 	f.mu.Unlock()
 	notify(f.wake)
 }
@@ -114,7 +115,7 @@ func (f *feed) run() {
 	tick.Stop()
 	for {
 		batch, conn, fresh, end := f.take()
-		if fresh {
+		if fresh { // after a restart, not after the start: tailers of an older kernel read anew
 			seen, until = f.subscriptions(), time.Now().Add(feedReturn)
 			tick.Reset(feedRecheck)
 			batch = append(f.newest(), batch...)

@@ -20,7 +20,7 @@ const (
 	natsPayload  = 8 << 20  // bytes of one message
 	natsPending  = 32 << 20 // bytes that wait for one slow client; beyond it is cut off
 	natsDeadline = 2 * time.Second
-	natsDrain    = 500 * time.Millisecond // for clients to take what waits for them
+	natsDrain    = time.Second // for clients to take what waits for them
 )
 
 // server is the embedded NATS server of one kernel: core NATS, no storage. Its
