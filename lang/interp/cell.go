@@ -42,6 +42,7 @@ type Cell struct {
 	lost  *value.Error // set: the value could not be kept, using it raises this
 	bind  Binding
 	dirty bool   // written since the session last took its changes
+	plain bool   // v is known to hold no code
 	id    uint64 // for stored closures that share the cell; 0: none yet
 }
 
@@ -60,9 +61,9 @@ func (m *Machine) load(c *Cell) value.Value {
 func (m *Machine) store(c *Cell, v value.Value) {
 	if m.locked {
 		m.world.cells.Lock()
-		c.v, c.dirty = v, true
+		c.v, c.dirty, c.plain = v, true, false
 		m.world.cells.Unlock()
 		return
 	}
-	c.v, c.dirty = v, true
+	c.v, c.dirty, c.plain = v, true, false
 }

@@ -195,7 +195,7 @@ func (cmd *command) dispatch(m *Machine, words []word, block value.Value, io *st
 			if f, ok := m.callable(v); ok {
 				return m.callWords(f, words, block, io, cmd.span)
 			}
-			if a, ok := aliasOf(v); ok {
+			if a, ok := aliasOf(v); ok && a.cmd != cmd { // one that names itself means what is behind the name
 				return m.aliased(a, words, block, io, pos)
 			}
 			if !cmd.force && len(words) == 0 && block.IsNull() {
@@ -371,21 +371,30 @@ var otherShell = map[string]string{
 	"trap":  "use `try { } catch e { }`",
 }
 
-// declareAlias compiles `alias NAME = command`.
+// declareAlias compiles `alias NAME = command`. The command runs in a frame of
+// its own, with what it captured.
 func (c *compiler) declareAlias(s *syntax.Alias) code {
-	a := &alias{cmd: c.commandParts(s.Cmd), unit: c.unit, node: s, fn: c.fn}
-	v := value.NewCommand(s.Cmd.Head.Text, c.text(s.Cmd.Span), a)
+	info := c.info.Funcs[s]
+	fc := &funcCode{unit: c.unit, info: info, name: s.Name, rest: -1, arity: -1,
+		slots: info.Slots, boxes: info.Boxes, weight: info.Weight}
+	outer := c.fn
+	c.fn = info
+	cmd := c.commandParts(s.Cmd)
+	c.fn = outer
+	capture := c.captures(info)
+	head, repr := s.Cmd.Head.Text, c.text(s.Cmd.Span)
 	target, local := c.declared(s)
-	if !local {
-		name := s.Name
-		return func(m *Machine) value.Value {
-			m.declare(name, BindAlias, v)
-			return value.Null
-		}
-	}
 	set := c.setVar(target)
+	name := s.Name
 	return func(m *Machine) value.Value {
-		set(m, v)
+		f := &Func{code: fc}
+		capture(m, f)
+		v := value.NewCommand(head, repr, &alias{cmd: cmd, node: s, fn: f})
+		if local {
+			set(m, v)
+		} else {
+			m.declare(name, BindAlias, v)
+		}
 		return value.Null
 	}
 }
@@ -393,9 +402,8 @@ func (c *compiler) declareAlias(s *syntax.Alias) code {
 // alias is a stored command.
 type alias struct {
 	cmd  *command
-	unit *unit
 	node *syntax.Alias
-	fn   *resolve.Func
+	fn   *Func
 }
 
 func aliasOf(v value.Value) (*alias, bool) {
@@ -412,30 +420,18 @@ func (m *Machine) runAlias(a *alias, words []word, block value.Value, pos positi
 }
 
 // aliased runs a stored command; the call's words and redirects are appended.
-// An alias that names itself means the command behind it, and a chain of
-// aliases is as deep as calls may be.
+// A chain of aliases is as deep as calls may be, but it is no function: it may
+// change the session's directory.
 func (m *Machine) aliased(a *alias, words []word, block value.Value, io *streams, pos position) value.Value {
-	if m.depth >= maxDepth || m.weight+aliasWeight > maxWeight {
-		return m.fail(a.cmd.span, value.CodeRecursion, "more than %d nested calls", maxDepth)
-	}
-	if !m.poll() {
+	saved, ok := m.push(a.fn, a.cmd.span)
+	if !ok {
 		return value.Null
 	}
-	outer := m.links
-	m.depth++
-	m.weight += aliasWeight
-	if a.unit != m.links.unit {
-		m.links = m.link(a.unit)
-	}
+	m.aliases++
 	v := a.cmd.run(m, words, block, io, pos)
-	m.links = outer
-	m.depth--
-	m.weight -= aliasWeight
-	return v
+	m.aliases--
+	return m.pop(&saved, v, a.cmd.span)
 }
-
-// aliasWeight is what an alias takes of the evaluator's stack.
-const aliasWeight = 16
 
 // callWords calls a function in command form: words are converted to the types
 // of its parameters.

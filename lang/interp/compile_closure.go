@@ -3,6 +3,7 @@ package interp
 import (
 	"strings"
 
+	"shoal.dev/shoal/lang/resolve"
 	"shoal.dev/shoal/lang/syntax"
 	"shoal.dev/shoal/lang/value"
 )
@@ -11,9 +12,19 @@ import (
 // fn is the declaration when it has a name.
 func (c *compiler) closure(node syntax.Node, l *syntax.Lambda, fn *syntax.Fn) code {
 	fc := c.function(node, l, fn)
+	capture := c.captures(fc.info)
+	return func(m *Machine) value.Value {
+		f := &Func{code: fc}
+		capture(m, f)
+		return f.value()
+	}
+}
+
+// captures compiles the taking along of what a function captured.
+func (c *compiler) captures(info *resolve.Func) func(*Machine, *Func) {
 	var plain []code
 	var boxed []func(*Machine) *Cell
-	for _, capture := range fc.info.Captures {
+	for _, capture := range info.Captures {
 		from := capture.From
 		if capture.Boxed() {
 			boxed = append(boxed, c.cellOf(&from))
@@ -21,8 +32,7 @@ func (c *compiler) closure(node syntax.Node, l *syntax.Lambda, fn *syntax.Fn) co
 			plain = append(plain, c.load(&from))
 		}
 	}
-	return func(m *Machine) value.Value {
-		f := &Func{code: fc}
+	return func(m *Machine, f *Func) {
 		if len(plain) > 0 {
 			f.caps = make([]value.Value, len(plain))
 			for i, x := range plain {
@@ -35,7 +45,6 @@ func (c *compiler) closure(node syntax.Node, l *syntax.Lambda, fn *syntax.Fn) co
 				f.cells[i] = x(m)
 			}
 		}
-		return f.value()
 	}
 }
 

@@ -39,11 +39,12 @@ type Machine struct {
 	boxes []*Cell // cells of the running frame, if it has any
 	links *links  // session names of the running program
 
-	ctl    control
-	err    *value.Error
-	ret    value.Value
-	depth  int // nested calls
-	weight int // nested expressions, for the evaluator's own stack
+	ctl     control
+	err     *value.Error
+	ret     value.Value
+	depth   int // nested calls
+	aliases int // of them, aliases
+	weight  int // nested expressions, for the evaluator's own stack
 
 	signal  atomic.Uint32
 	world   *world
@@ -112,7 +113,7 @@ func (m *Machine) Chdir(path string) error { return m.move(path, m.DirStack()) }
 func (m *Machine) SetDirs(path string, stack []string) error { return m.move(path, stack) }
 
 func (m *Machine) move(path string, dirs []string) error {
-	if m.depth > 0 {
+	if m.InFunction() {
 		return value.Errorf(value.CodeCustom,
 			"changing the directory is only allowed at session top level; use `with cwd:` inside functions")
 	}
@@ -127,7 +128,7 @@ func (m *Machine) move(path string, dirs []string) error {
 
 // InFunction reports whether a function body is running, where the session's
 // directory and environment cannot be changed.
-func (m *Machine) InFunction() bool { return m.depth > 0 }
+func (m *Machine) InFunction() bool { return m.depth > m.aliases }
 
 // Getenv is a variable of the session's environment: a str or a secret.
 func (m *Machine) Getenv(name string) (value.Value, bool) {
@@ -152,7 +153,7 @@ func (m *Machine) Environ() []string { return m.state.environment().environ() }
 // Setenv sets a variable of the session to the argv text of v; null unsets it.
 // It raises inside a function.
 func (m *Machine) Setenv(name string, v value.Value) error {
-	if m.depth > 0 {
+	if m.InFunction() {
 		return value.Errorf(value.CodeCustom,
 			"the environment cannot be changed inside functions; use `with env:`")
 	}

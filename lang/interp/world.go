@@ -2,6 +2,7 @@ package interp
 
 import (
 	"sync"
+	"weak"
 
 	"shoal.dev/shoal/lang/value"
 )
@@ -21,11 +22,12 @@ type world struct {
 	told    *sync.Cond
 	running map[*Machine]struct{}
 	nextID  uint64
-	byID    map[uint64]*Cell // cells of stored closures
+	byID    map[uint64]weak.Pointer[Cell] // cells of closures that were loaded
+	loaded  map[string]*Program           // sources of closures that were loaded
 }
 
 func newWorld() *world {
-	w := &world{running: map[*Machine]struct{}{}, byID: map[uint64]*Cell{}}
+	w := &world{running: map[*Machine]struct{}{}, byID: map[uint64]weak.Pointer[Cell]{}}
 	w.told = sync.NewCond(&w.mu)
 	return w
 }

@@ -84,13 +84,16 @@ type Func struct {
 	// Weight is the depth of the deepest expression: what one call can take of
 	// the evaluator's own stack.
 	Weight int
-	// Stmt is the index of the top-level statement that holds the function.
-	Stmt int
+	// Stmt is the index of the top-level statement that holds the function,
+	// Ordinal its number among the functions of that statement.
+	Stmt    int
+	Ordinal int
 
-	parent  *Func
-	selfVar *Var
-	next    int
-	vars    []*Var
+	parent     *Func
+	outerDepth int
+	selfVar    *Var
+	next       int
+	vars       []*Var
 }
 
 // SelfName is the name under which the function refers to itself as a local
@@ -131,7 +134,7 @@ func Program(p *syntax.Program) *Info {
 	r.info.Funcs[p] = r.fn
 	r.funcs = append(r.funcs, r.fn)
 	for i, s := range p.Stmts {
-		r.stmtIndex = i
+		r.stmtIndex, r.ordinal = i, 0
 		r.stmt(s)
 	}
 	r.finish()
@@ -155,6 +158,7 @@ type resolver struct {
 	depth     int // within fn
 	nesting   int // of the functions around fn
 	stmtIndex int
+	ordinal   int
 }
 
 // scope is a block, call, arm or handler.
@@ -164,6 +168,15 @@ type scope struct {
 	vars    map[string]*Var
 	mark    int // fn.next when the scope was opened
 	pending []*Ref
+	hoisted []*Var
+}
+
+// hoist makes a variable's cell exist from the start of the scope.
+func (s *scope) hoist(v *Var) {
+	if !v.Hoisted {
+		v.Hoisted, v.mutated = true, true
+		s.hoisted = append(s.hoisted, v)
+	}
 }
 
 func (r *resolver) open() {
@@ -171,22 +184,19 @@ func (r *resolver) open() {
 }
 
 // close ends a scope and gives the variables that had to be hoisted.
-func (r *resolver) close() (hoisted []*Var) {
+func (r *resolver) close() []*Var {
 	s := r.scope
 	r.scope = s.parent
 	r.fn.next = s.mark
 	for _, ref := range s.pending {
 		if v := s.vars[ref.Name]; v != nil {
-			if !v.Hoisted {
-				v.Hoisted, v.mutated = true, true
-				hoisted = append(hoisted, v)
-			}
+			s.hoist(v)
 			r.bind(ref, v)
 		} else if outer := outside(s.parent, ref.in); outer != nil {
 			outer.pending = append(outer.pending, ref)
 		}
 	}
-	return hoisted
+	return s.hoisted
 }
 
 // outside is the innermost scope from s outwards that does not belong to fn.
@@ -203,6 +213,7 @@ func (r *resolver) declare(name string, kind VarKind) *Var {
 	s := r.scope
 	if v := s.vars[name]; v != nil {
 		v.Kind, v.mutated, v.self = kind, true, nil
+		s.hoist(v)
 		return v
 	}
 	v := &Var{Name: name, Kind: kind, Slot: r.fn.next, Box: -1, owner: r.fn}

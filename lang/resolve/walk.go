@@ -34,7 +34,7 @@ func (r *resolver) stmt(s syntax.Stmt) {
 		v := r.declareAt(s, s.Name, Fn)
 		r.function(s.Func, s.Func.Params, s.Func.Body, v)
 	case *syntax.Alias:
-		r.command(s.Cmd)
+		r.commandFunc(s, s.Cmd)
 		r.declareAt(s, s.Name, Alias)
 	case *syntax.Use:
 		r.arg(&s.Target)
@@ -83,16 +83,7 @@ func (r *resolver) block(b *syntax.Block) {
 // function resolves a function in a frame of its own. self is the variable that
 // holds it, if it is a local fn.
 func (r *resolver) function(node syntax.Node, params []syntax.Param, body syntax.Expr, self *Var) {
-	f := &Func{Node: node, parent: r.fn, selfVar: self, Stmt: r.stmtIndex}
-	if self != nil {
-		self.self = f
-	}
-	r.funcs = append(r.funcs, f)
-	r.info.Funcs[node] = f
-	outerFn, outerDepth := r.fn, r.depth
-	r.fn, r.depth = f, 0
-	r.nesting += outerDepth
-	r.open()
+	f := r.enterFunc(node, self)
 	for i := range params {
 		p := &params[i]
 		if p.Default != nil {
@@ -101,9 +92,29 @@ func (r *resolver) function(node syntax.Node, params []syntax.Param, body syntax
 		f.Params = append(f.Params, r.declare(p.Name, Binder))
 	}
 	r.expr(body)
+	r.leaveFunc()
+}
+
+// enterFunc makes a function the running one, with a scope for its parameters.
+func (r *resolver) enterFunc(node syntax.Node, self *Var) *Func {
+	f := &Func{Node: node, parent: r.fn, selfVar: self, Stmt: r.stmtIndex, Ordinal: r.ordinal, outerDepth: r.depth}
+	if self != nil {
+		self.self = f
+	}
+	r.ordinal++
+	r.funcs = append(r.funcs, f)
+	r.info.Funcs[node] = f
+	r.nesting += r.depth
+	r.fn, r.depth = f, 0
+	r.open()
+	return f
+}
+
+func (r *resolver) leaveFunc() {
+	f := r.fn
 	r.close()
-	r.fn, r.depth = outerFn, outerDepth
-	r.nesting -= outerDepth
+	r.fn, r.depth = f.parent, f.outerDepth
+	r.nesting -= f.outerDepth
 }
 
 func (r *resolver) expr(e syntax.Expr) {
@@ -275,25 +286,18 @@ func (r *resolver) handler(node syntax.Node, binder string, body syntax.Expr) {
 // binding.
 func (r *resolver) command(c *syntax.Command) {
 	if c.Background {
-		r.background(c)
+		r.commandFunc(c, c)
 		return
 	}
 	r.commandParts(c)
 }
 
-// background resolves `cmd &` as the body of a spawn.
-func (r *resolver) background(c *syntax.Command) {
-	f := &Func{Node: c, parent: r.fn, Stmt: r.stmtIndex}
-	r.funcs = append(r.funcs, f)
-	r.info.Funcs[c] = f
-	outerFn, outerDepth := r.fn, r.depth
-	r.fn, r.depth = f, 0
-	r.nesting += outerDepth
-	r.open()
+// commandFunc resolves a command that runs in a frame of its own: what an alias
+// stores, or `cmd &`.
+func (r *resolver) commandFunc(node syntax.Node, c *syntax.Command) {
+	r.enterFunc(node, nil)
 	r.commandParts(c)
-	r.close()
-	r.fn, r.depth = outerFn, outerDepth
-	r.nesting -= outerDepth
+	r.leaveFunc()
 }
 
 func (r *resolver) commandParts(c *syntax.Command) {
