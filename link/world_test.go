@@ -165,7 +165,7 @@ func (w *world) startKernel() {
 // client is an MCP client at a relay in this process.
 type client struct {
 	t     *testing.T
-	in    *io.PipeWriter
+	in    *os.File
 	lines *bufio.Reader
 	code  chan int
 	end   func()
@@ -177,12 +177,19 @@ func (w *world) client(change ...func(*Options)) *client {
 	for _, f := range change {
 		f(&o)
 	}
-	inRead, in := io.Pipe()
-	out, outWrite := io.Pipe()
+	inRead, in, err := os.Pipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	out, outWrite, err := os.Pipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	c := &client{t: w.t, in: in, lines: bufio.NewReaderSize(out, 1<<16), code: make(chan int, 1)}
 	log := slog.New(slog.NewTextHandler(&testLog{t: w.t}, nil))
 	go func() {
 		c.code <- Relay{In: inRead, Out: outWrite, Log: log, Options: o}.Run(context.Background())
+		inRead.Close()
 		outWrite.Close()
 	}()
 	c.end = sync.OnceFunc(func() {
