@@ -95,10 +95,21 @@ func linkEffects(args []interp.EffectArg, cwd string) []effect.Effect {
 	return pathEffects(effect.FSWrite, of[min(1, len(of)):], cwd)
 }
 
-// firstWriteEffects writes what the first argument names.
+// firstWriteEffects writes what the first argument, or the one called path,
+// names.
 func firstWriteEffects(args []interp.EffectArg, cwd string) []effect.Effect {
+	return pathEffects(effect.FSWrite, firstOr(args, "path"), cwd)
+}
+
+// firstOr is the first argument, or the one of that name.
+func firstOr(args []interp.EffectArg, name string) []interp.EffectArg {
+	for _, a := range args {
+		if a.Flag == name {
+			return []interp.EffectArg{a}
+		}
+	}
 	of := operands(args, nil)
-	return pathEffects(effect.FSWrite, of[:min(1, len(of))], cwd)
+	return of[:min(1, len(of))]
 }
 
 // saveMethodEffects is for recv.save(path).
@@ -128,13 +139,12 @@ func only(kinds ...effect.Kind) interp.EffectFunc {
 
 // globEffects is for glob(pattern): its value may be read later, anywhere.
 func globEffects(args []interp.EffectArg, cwd string) []effect.Effect {
-	of := operands(args, []string{"hidden", "follow"})
-	return pathEffects(effect.FSRead, of[:min(1, len(of))], cwd)
+	return pathEffects(effect.FSRead, firstOr(args, "pattern"), cwd)
 }
 
 // runEffects is a program whose doings cannot be followed.
 func runEffects(args []interp.EffectArg, cwd string) []effect.Effect {
-	of := operands(args, nil)
+	of := firstOr(args, "target")
 	argv0 := effect.Any
 	if len(of) > 0 && of[0].Known && (of[0].Value.Kind() == value.KindStr || of[0].Value.Kind() == value.KindPath) {
 		argv0 = of[0].Value.AsStr()

@@ -13,7 +13,7 @@ import (
 const defaultHeadLines = 10
 
 func headHead(c *interp.HeadCall) (value.Value, error) {
-	w, err := parseWords(c, []option{{long: "lines", short: "n", takes: true}}, 2)
+	w, err := parseWords(c, []option{{long: "n", short: "n", takes: true}}, 2)
 	if err != nil {
 		return value.Null, err
 	}
@@ -22,10 +22,10 @@ func headHead(c *interp.HeadCall) (value.Value, error) {
 	}
 	n := int64(defaultHeadLines)
 	switch {
-	case w.has("lines") && len(w.args) == 2:
+	case w.has("n") && len(w.args) == 2:
 		return value.Null, argErr(c.Span, "head: the number of lines is given twice")
-	case w.has("lines"):
-		n, err = w.lineCount(operand{w.flags["lines"], true, c.Span})
+	case w.has("n"):
+		n, err = w.lineCount(operand{w.flags["n"], true, c.Span})
 	case len(w.args) == 2:
 		n, err = w.lineCount(w.args[1])
 	}

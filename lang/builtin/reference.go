@@ -12,7 +12,7 @@ import (
 // Reference is the whole table as Markdown, in a fixed order.
 func Reference() string {
 	var b strings.Builder
-	b.WriteString("# Builtins\n\nGenerated from the table in `lang/builtin`; do not edit.\n")
+	b.WriteString("# Builtins\n")
 	b.WriteString("\n## Command heads\n\nHeads marked *S* give an outcome whose `.out` is the value; the others give the value itself.\n\n")
 	b.WriteString("| head | | what it does |\n| --- | --- | --- |\n")
 	heads := allHeads()

@@ -206,7 +206,7 @@ func (s *signature) bindSlow(c *interp.Call) ([]value.Value, error) {
 		case p.optional:
 			out[i] = p.fallback
 		default:
-			return nil, argErr(c.Span, "%s requires %s", s.name, withArticle(p.name))
+			return nil, argErr(c.Span, "%s requires %s", s.name, p.need())
 		}
 	}
 	if s.rest >= 0 && len(c.Args) > s.fixed {
@@ -247,8 +247,7 @@ func (s *signature) mismatch(c *interp.Call, p *param, got value.Value) error {
 	if p.accepts&acceptCount != 0 && got.Kind() == value.KindInt {
 		return typeErr(c.Span, "%s: %s must not be negative, got %d", s.name, p.name, got.AsInt())
 	}
-	want := strings.ReplaceAll(strings.ReplaceAll(p.types, "count", "int"), "fn", "closure")
-	return typeErr(c.Span, "%s: %s must be %s, got %s", s.name, p.name, strings.ReplaceAll(want, "|", " or "), got.Kind())
+	return typeErr(c.Span, "%s: %s must be %s, got %s", s.name, p.name, p.expects(), got.Kind())
 }
 
 func plural(n int, noun string) string {
@@ -258,9 +257,21 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-func withArticle(noun string) string {
+// need names a parameter that is missing: a word by itself, a letter by what it
+// is.
+func (p *param) need() string {
+	noun := p.name
+	if len(noun) == 1 {
+		noun = strings.ReplaceAll(p.expects(), "any", "value")
+	}
 	if strings.ContainsRune("aeiou", rune(noun[0])) {
 		return "an " + noun
 	}
 	return "a " + noun
+}
+
+// expects is the parameter's type in words.
+func (p *param) expects() string {
+	words := strings.ReplaceAll(strings.ReplaceAll(p.types, "count", "int"), "fn", "closure")
+	return strings.ReplaceAll(words, "|", " or ")
 }

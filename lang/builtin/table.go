@@ -203,13 +203,22 @@ func (l *Lib) Field(k value.Kind, name string) *interp.Method {
 // Function implements interp.Library.
 func (l *Lib) Function(name string) *interp.Function { return l.functions[name] }
 
-// Member implements interp.Library.
-func (l *Lib) Member(namespace, name string) *interp.Function { return l.members[namespace][name] }
+// Member implements interp.Library. Any name is a member of env and config.
+func (l *Lib) Member(namespace, name string) *interp.Function {
+	if f := l.members[namespace][name]; f != nil {
+		return f
+	}
+	switch namespace {
+	case "env":
+		return envMember(name)
+	case "config":
+		return configMember(name)
+	}
+	return nil
+}
 
 // Namespace implements interp.Library.
-func (l *Lib) Namespace(name string) bool {
-	return l.members[name] != nil || name == "config" || name == "env"
-}
+func (l *Lib) Namespace(name string) bool { return name == "env" || l.members[name] != nil }
 
 func allHeads() []headRow {
 	return slices.Concat(listingRows(), mutationRows(), sessionRows(), directoryRows(), programRows())

@@ -9,8 +9,8 @@ import (
 	"shoal.dev/shoal/lang/value"
 )
 
-// option is one flag of a command head. Its long name is always spelled out;
-// short lists the letters that mean the same.
+// option is one flag of a command head: its long name, which is no spelling of
+// its own when it is one letter, and the letters that mean the same.
 type option struct {
 	long  string
 	short string
@@ -84,7 +84,7 @@ func (w *words) add(word interp.Word) {
 // long takes the long flag at i and returns how many more words it used.
 func (w *words) long(i int, flags []option) (int, error) {
 	word := w.c.Words[i]
-	at := slices.IndexFunc(flags, func(f option) bool { return f.long == word.Flag })
+	at := slices.IndexFunc(flags, func(f option) bool { return f.long == word.Flag && len(f.long) > 1 })
 	if at < 0 {
 		return 0, w.unknown(word)
 	}

@@ -174,11 +174,14 @@ func (w *walker) word(c *syntax.CmdArg) Arg {
 	case syntax.ArgGlob:
 		if text, known := w.joined(c.Parts); c.Parts != nil {
 			if !known {
+				w.add(c.Span, effect.Effect{Kind: effect.FSRead, Path: effect.Any})
 				return Arg{}
 			}
 			out.Value = text
 		}
-		return Arg{Known: true, Value: value.NewGlob(value.Glob{Pattern: out.Value.AsStr(), Cwd: w.cwd})}
+		pattern := out.Value.AsStr()
+		w.add(c.Span, effect.Effect{Kind: effect.FSRead, Path: w.globTarget(pattern)})
+		return Arg{Known: true, Value: value.NewGlob(value.Glob{Pattern: pattern, Cwd: w.cwd})}
 	case syntax.ArgPath:
 		out.Value = value.Path(c.Text)
 	}
@@ -190,6 +193,17 @@ func (w *walker) word(c *syntax.CmdArg) Arg {
 		out.Value = text
 	}
 	return out
+}
+
+// globTarget is what expanding a pattern reads: the pattern, made absolute.
+func (w *walker) globTarget(pattern string) string {
+	switch {
+	case strings.HasPrefix(pattern, "~"):
+		return effect.Any
+	case strings.HasPrefix(pattern, "/"):
+		return clean(pattern)
+	}
+	return clean(w.dir() + "/" + pattern)
 }
 
 func (w *walker) parts(parts []syntax.WordPart) { w.joined(parts) }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"shoal.dev/shoal/lang"
 	"shoal.dev/shoal/lang/interp"
 	"shoal.dev/shoal/lang/syntax"
 	"shoal.dev/shoal/lang/value"
@@ -103,27 +104,34 @@ type reply struct {
 	value  value.Value
 	output []string
 	notes  []string
+	// unplanned is what the run did and its plan had not said.
+	unplanned string
 }
 
 // evaluate runs src in a fresh session in dir.
-func evaluate(dir, trash, src string, lib interp.Library) reply {
+func evaluate(dir, trash, src string, compiler *lang.Compiler) reply {
 	var r reply
-	tree, perr := syntax.Parse(src, syntax.Names{})
+	state := interp.NewState(dir, environ())
+	program, perr := compiler.Compile(src, state)
 	if perr != nil {
 		r.parse = perr
 		return r
 	}
-	for _, n := range tree.Notes {
+	for _, n := range program.Tree().Notes {
 		r.notes = append(r.notes, n.Code)
 	}
-	state := interp.NewState(dir, environ())
+	planned := program.Plan(state)
+	var did recorder
 	ctx, cancel := context.WithTimeout(context.Background(), caseTime)
 	defer cancel()
-	v, err := interp.Compile(tree, syntax.Names{}, lib).Run(ctx, interp.Run{
-		State: state, Host: newHost(trash),
+	v, err := program.Run(ctx, interp.Run{
+		State: state, Host: did.wrap(newHost(trash)),
 		Sink: func(v value.Value) { r.output = append(r.output, value.Block(v, value.BlockOptions{})) },
 		Note: func(n interp.Note) { r.notes = append(r.notes, n.Code) },
 	})
+	if effect, some := did.outside(planned.Effects); some && planned.Err == nil {
+		r.unplanned = fmt.Sprintf("did %s, which is not in its plan %v", effect, planned.Effects)
+	}
 	if err != nil {
 		e, ok := err.(*value.Error)
 		if !ok {
@@ -145,6 +153,8 @@ func environ() []string {
 // judge is "" when the reply is what the case asks for, else the difference.
 func (c *testCase) judge(r reply) string {
 	switch {
+	case r.unplanned != "":
+		return r.unplanned
 	case c.ParseError && r.parse == nil:
 		return "got no parse error, want one: " + r.show()
 	case c.ParseError:

@@ -3,6 +3,8 @@
 //
 // The cases are data. A shared set is read from SHOAL_CONFORMANCE_DIR, by
 // default ../shared/conformance beside the repository, and our own from cases/.
+// Every case is also planned, and what its run does must be in the plan.
+//
 // What needs parts that are not built yet is listed in later.txt; a listed case
 // that passes is a failure, so the list can only shrink.
 package conformance
@@ -17,7 +19,7 @@ import (
 	"sync"
 	"testing"
 
-	"shoal.dev/shoal/lang/builtin"
+	"shoal.dev/shoal/lang"
 )
 
 // tally is the result of a whole set of cases.
@@ -61,13 +63,13 @@ func runCases(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lib := builtin.Library()
+	compiler := lang.NewCompiler()
 	queue := make(chan *testCase)
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for c := range queue {
-				verdict := runCase(t, c, lib)
+				verdict := runCase(t, c, compiler)
 				record(t, c, verdict, later[c.name()])
 			}
 		})
@@ -87,7 +89,7 @@ func runCases(t *testing.T, dir string) {
 
 // runCase is "" when the case passes, "skip" when it says so itself, else what
 // is wrong.
-func runCase(t *testing.T, c *testCase, lib *builtin.Lib) string {
+func runCase(t *testing.T, c *testCase, compiler *lang.Compiler) string {
 	if c.Skip != "" {
 		return "skip"
 	}
@@ -106,7 +108,7 @@ func runCase(t *testing.T, c *testCase, lib *builtin.Lib) string {
 	if err := fill(dir, c.Fixture); err != nil {
 		return err.Error()
 	}
-	return c.judge(evaluate(dir, trash, c.Src, lib))
+	return c.judge(evaluate(dir, trash, c.Src, compiler))
 }
 
 func record(t *testing.T, c *testCase, verdict, later string) {
