@@ -135,9 +135,11 @@ func (h *sessionHost) loadBindings(state *interp.State) error {
 		var stored interp.Stored
 		name := strings.TrimPrefix(key, prefix)
 		if err := json.Unmarshal(b, &stored); err != nil {
-			stored = interp.Stored{Reason: "its stored form is damaged"}
+			stored = interp.Stored{Kind: "let", Lost: fmt.Sprintf("`%s` could not be loaded: %v", name, err)}
 		}
-		state.Import(name, stored, h.codec())
+		if err := state.Import(name, stored, h.d.Compiler.Library(), h.codec()); err != nil {
+			h.d.Log.Warn("binding not loaded", "session", h.name, "name", name, "err", err)
+		}
 		return true
 	})
 }
@@ -188,10 +190,10 @@ func mergeEnv(base []string, set map[string]*string) []string {
 // changeRows are the rows for what an execution changed in the session.
 func (h *sessionHost) changeRows(c interp.Changes) []messages.Row {
 	var rows []messages.Row
-	for _, name := range c.Names {
+	for _, name := range c.Set {
 		stored, err := h.state.Export(name, h.codec())
 		if err != nil {
-			stored = interp.Stored{Kind: stored.Kind, Reason: err.Error()}
+			stored = interp.Stored{Kind: "let", Lost: fmt.Sprintf("`%s` could not be kept: %v", name, err)}
 		}
 		rows = append(rows, row(tableBinding, bindingKey(h.name, name), stored))
 	}
@@ -213,9 +215,9 @@ func (h *sessionHost) changeRows(c interp.Changes) []messages.Row {
 	}))
 }
 
-// rules are the effective rules of the session's principal.
-func (h *sessionHost) rules() *leash.Rules {
-	return h.d.Policy().For(h.d.PolicyPrincipal(h.owner))
+// rulesOf are the effective rules of a principal.
+func (h *sessionHost) rulesOf(p messages.Principal) *leash.Rules {
+	return h.d.Policy().For(h.d.PolicyPrincipal(p))
 }
 
 // scene is what the session's policy patterns are relative to.

@@ -65,7 +65,7 @@ func pathOf(env []string) string {
 // judgeTerminal asks policy. A terminal has no plan to approve: what needs an
 // approval is refused with its effects.
 func (h *sessionHost) judgeTerminal(m messages.OpenTerminal, effects []effect.Effect) *messages.Error {
-	v := h.d.Policy().For(h.d.PolicyPrincipal(m.Principal)).Decide(effects, effect.Unknown, h.scene())
+	v := h.rulesOf(m.Principal).Decide(effects, effect.Unknown, h.scene())
 	switch v.Outcome {
 	case leash.Deny:
 		return deniedError(v)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"shoal.dev/shoal/lang/interp"
 	"shoal.dev/shoal/lang/value"
 	"shoal.dev/shoal/lang/view"
 	"shoal.dev/shoal/messages"
@@ -127,7 +126,7 @@ func (h *sessionHost) blob(ref string) (value.Value, *messages.Error) {
 
 // codec stores values with the kernel's content store behind them.
 func (h *sessionHost) codec() *value.Codec {
-	c := &value.Codec{
+	return &value.Codec{
 		PutBlob: func(b value.Blob) (string, error) {
 			if ref := b.Ref(); ref != "" {
 				return ref, nil
@@ -137,7 +136,6 @@ func (h *sessionHost) codec() *value.Codec {
 		},
 		OpenBlob: func(ref string, _ int64) (value.Blob, error) { return h.d.openBlob(ref) },
 	}
-	return interp.WithClosures(c)
 }
 
 const blobPrefix = "val:blake3:"

@@ -83,7 +83,7 @@ func (w *worker) admit(prog *lang.Program) bool {
 	r.mu.Lock()
 	r.effects, r.heads, r.opaque = derived.Effects, heads(derived), hasOpaque(derived.Effects)
 	r.mu.Unlock()
-	rules := r.host.rules()
+	rules := r.host.rulesOf(r.principal)
 	if r.params.Mode == messages.ModePlan {
 		w.storePlan(derived, rules)
 		return false
@@ -185,7 +185,7 @@ func (w *worker) eval(ctx context.Context, prog *lang.Program) (value.Value, err
 // checker judges single effects while the program runs; nil when nothing is
 // restricted. An asked-for effect runs only under an approval that covers it.
 func (w *worker) checker() func(effect.Effect) *value.Error {
-	rules := w.run.host.rules()
+	rules := w.run.host.rulesOf(w.run.principal)
 	if rules.Unrestricted() {
 		return nil
 	}
@@ -267,7 +267,17 @@ func (w *worker) statementEnded(s interp.Statement) {
 	r.host.mu.Lock()
 	defer r.host.mu.Unlock()
 	if !r.isDetached() {
-		r.host.state.Commit(r.fork)
+		r.commitLocked()
+	}
+}
+
+// commitLocked takes the run's changes over into the session. A plan runs in
+// its own directory; the session stays in its, unless the source moved it.
+func (r *Run) commitLocked() {
+	state, before := r.host.state, r.host.state.Cwd()
+	state.Commit(r.fork)
+	if r.plan != nil && r.fork.Cwd() == r.plan.Cwd {
+		state.SetCwd(before)
 	}
 }
 
