@@ -158,9 +158,17 @@ func (r *Runner) Usage(task uint64) Usage {
 	return r.usage[owner(task)]
 }
 
-// Forget drops what is remembered about a task that has ended and left
-// nothing behind.
+// Forget drops what is remembered about a task that has ended. Leftovers, if
+// there are any, are from then on found by their mark only.
 func (r *Runner) Forget(task uint64) {
+	for _, t := range r.treesOf(owner(task)) {
+		t.mu.Lock()
+		dead := t.dead
+		t.mu.Unlock()
+		if dead {
+			t.Drop()
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.usage, owner(task))

@@ -128,6 +128,24 @@ func TestActorsServeATerminal(t *testing.T) {
 	within(t, 5*time.Second, "its actor is gone", func() bool { return len(k.sys.Live()) == 1 })
 }
 
+// The reply struct is what goes on the wire.
+func TestRepliesOnTheWire(t *testing.T) {
+	sent := messages.PTYSent{PTY: "pty:1", BytesSent: 2, Warnings: []string{}}
+	if got := string(messages.JSON(sent)); got != `{"pty_id":"pty:1","bytes_sent":2,"warnings":[],"blocked":false}` {
+		t.Errorf("without wait: %s", got)
+	}
+	sent.Screen = &messages.Screen{PTY: "pty:1", Lines: []string{"a"}, Wait: &messages.PTYWaited{Met: true, Rule: "text"}}
+	var wire map[string]any
+	if err := json.Unmarshal(messages.JSON(sent), &wire); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"pty_id", "bytes_sent", "screen", "cursor", "exit", "version", "bracketed_paste", "wait"} {
+		if _, ok := wire[name]; !ok {
+			t.Errorf("%s is missing in %v", name, wire)
+		}
+	}
+}
+
 func TestOtherSessionsSeeNothing(t *testing.T) {
 	k := newKit(t)
 	opened := must(t, k, request(t, "cat"))

@@ -3,7 +3,9 @@ package ptyactor
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -17,8 +19,11 @@ const (
 	// while a reader may have to wait.
 	readSize = 32 << 10
 	feedSize = 4 << 10
-	// exitDrain is how long output is awaited after the child has been reaped.
-	exitDrain = 250 * time.Millisecond
+	// exitDrain is how long output is awaited after the child has been reaped,
+	// not counting the time that drawing it takes; exitDrainMax is how much of
+	// it is taken, well over what a terminal buffers.
+	exitDrain    = 250 * time.Millisecond
+	exitDrainMax = 1 << 20
 	// publishEvery is the least time between two notices of change.
 	publishEvery = 50 * time.Millisecond
 	// readersMax bounds the connections whose last read is remembered.
@@ -85,15 +90,40 @@ func (h *Host) pump() {
 	buf := make([]byte, readSize)
 	for {
 		n, err := h.dev.master.Read(buf)
-		for rest := buf[:n]; len(rest) > 0; {
-			part := rest[:min(len(rest), feedSize)]
-			rest = rest[len(part):]
-			h.feed(part)
-		}
+		h.feedAll(buf[:n])
 		if err != nil {
-			// EIO is the end of a terminal's output; a deadline, its abandoning.
+			// EIO is the end of a terminal's output. A deadline says that the
+			// child has gone and somebody else may hold the terminal.
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				h.drain(buf)
+			}
 			return
 		}
+	}
+}
+
+// drain reads what is left after the child's end.
+func (h *Host) drain(buf []byte) {
+	budget, taken := exitDrain, 0
+	for budget > 0 && taken < exitDrainMax {
+		began := time.Now()
+		h.dev.master.SetReadDeadline(began.Add(budget))
+		n, err := h.dev.master.Read(buf)
+		budget -= time.Since(began)
+		taken += n
+		h.feedAll(buf[:n])
+		if err != nil {
+			return
+		}
+	}
+}
+
+// feedAll draws in small parts, so that readers get their turn.
+func (h *Host) feedAll(b []byte) {
+	for len(b) > 0 {
+		part := b[:min(len(b), feedSize)]
+		b = b[len(part):]
+		h.feed(part)
 	}
 }
 
@@ -134,7 +164,7 @@ func (h *Host) reap() {
 	if err == nil {
 		exit = exitOf(state)
 	}
-	h.dev.master.SetReadDeadline(time.Now().Add(exitDrain))
+	h.dev.master.SetReadDeadline(time.Now())
 	<-h.pumped
 	h.writer.stop()
 	h.dev.master.Close()

@@ -13,6 +13,9 @@ import (
 // sendSettle is when stability begins to count after a send that has no output.
 const sendSettle = 150 * time.Millisecond
 
+// syncMax is how long a program may hold its output together.
+const syncMax = 150 * time.Millisecond
+
 // waiter is a call that waits for conditions. It is checked after every piece
 // of output, so that nothing shown in between is missed.
 type waiter struct {
@@ -127,7 +130,12 @@ func (h *Host) stableInLocked(w *waiter, now time.Time) time.Duration {
 	if from.Before(w.calm) {
 		from = w.calm
 	}
-	return from.Add(time.Duration(*w.cond.StableMS) * time.Millisecond).Sub(now)
+	rest := from.Add(time.Duration(*w.cond.StableMS) * time.Millisecond).Sub(now)
+	if h.screen.Modes().Synchronized {
+		// The program is in the middle of drawing, unless it forgot to say so.
+		rest = max(rest, h.outAt.Add(syncMax).Sub(now))
+	}
+	return rest
 }
 
 // hold names the conditions and reports whether all of them hold.

@@ -114,11 +114,50 @@ func (x *xvt) step(p []byte) (taken int) {
 		}
 	}()
 	taken = x.flood(p)
-	for _, c := range p[taken:min(len(p), taken+stepMax)] {
+	for end := min(len(p), taken+stepMax); taken < end; {
+		if n := x.asciiRun(p[taken:end]); n > 1 {
+			x.printRun(p[taken : taken+n])
+			taken += n
+			continue
+		}
 		taken++
-		x.p.next(c)
+		x.p.next(p[taken-1])
 	}
 	return taken
+}
+
+// asciiRun is how many bytes at the start of p are plain characters that need
+// no translation.
+func (x *xvt) asciiRun(p []byte) int {
+	if x.p.state != ground || len(x.p.utf) > 0 || x.mode.insert || x.sets != (charsets{}) {
+		return 0
+	}
+	n := 0
+	for n < len(p) && p[n] >= 0x20 && p[n] < 0x7f {
+		n++
+	}
+	return n
+}
+
+// printRun draws plain characters, a row at a time.
+func (x *xvt) printRun(p []byte) {
+	for len(p) > 0 {
+		cx, cy := x.cursor()
+		n := min(len(p), x.cols-1-cx)
+		if x.wrapNext || n < 2 {
+			// At the margin: one by one.
+			x.print(rune(p[0]))
+			p = p[1:]
+			continue
+		}
+		x.clearHalves(cx, cy, n)
+		x.e.Write(p[:n])
+		x.last = rune(p[n-1])
+		if nx, ny := x.cursor(); nx != cx+n || ny != cy {
+			x.emitCSI('H', cy+1, cx+n+1)
+		}
+		p = p[n:]
+	}
 }
 
 // rebuild replaces a broken emulator and writes back the text that was shown

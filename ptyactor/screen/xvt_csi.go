@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 )
@@ -213,7 +214,12 @@ func (x *xvt) repeat(n int) {
 	if x.last == 0 {
 		return
 	}
-	for range min(n, x.cols*x.rows) {
+	n = min(n, x.cols*x.rows)
+	if x.last < 0x80 && x.asciiRun([]byte{byte(x.last)}) == 1 {
+		x.printRun(bytes.Repeat([]byte{byte(x.last)}, n))
+		return
+	}
+	for range n {
 		x.print(x.last)
 	}
 }
