@@ -100,7 +100,7 @@ func (p *parser) pathAt(pos int) bool {
 	case rest[0] == '/':
 		return true
 	case rest[0] == '~':
-		return len(rest) == 1 || rest[1] == '/' || !isWord(rest[1]) && rest[1] != '"' && rest[1] != '\''
+		return len(rest) == 1 || strings.IndexByte("/ \t\r\n;)}&|<>", rest[1]) >= 0
 	}
 	return strings.HasPrefix(rest, "./") || strings.HasPrefix(rest, "../")
 }
@@ -130,10 +130,14 @@ func (p *parser) envPrefix(pos, end int) bool {
 	return c != 0 && p.pathAt(head)
 }
 
+// maxSkim is how long the value of an env prefix can be, in bytes. It bounds
+// the look ahead for the head that must follow.
+const maxSkim = 16 << 10
+
 // skimWord passes a command argument without reading it.
 func (p *parser) skimWord(pos int) int {
 	depth := 0
-	for pos < len(p.src) {
+	for end := min(len(p.src), pos+maxSkim); pos < end; pos++ {
 		switch c := p.src[pos]; {
 		case c == '\\':
 			pos++
@@ -150,7 +154,6 @@ func (p *parser) skimWord(pos int) int {
 		case depth == 0 && !isWord(c):
 			return pos
 		}
-		pos++
 	}
 	return len(p.src)
 }
@@ -260,9 +263,9 @@ func (p *parser) spaced(pos int, atLineEnd bool) bool {
 	if !isBlank(c) && lineJoin(p.src, pos) == 0 {
 		return false
 	}
-	i := p.skipBlank(pos)
-	if c = p.at(i); c == 0 || strings.IndexByte("\n;)}#&|<>,]", c) >= 0 {
+	c = p.at(p.skipBlank(pos))
+	if c == '\n' || c == 0 || c == '#' {
 		return atLineEnd
 	}
-	return true
+	return strings.IndexByte(";)}&|<>,]", c) < 0
 }

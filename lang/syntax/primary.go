@@ -32,7 +32,8 @@ func (p *parser) primary() Expr {
 	case tLBrace:
 		return p.braces(p.take(t), false)
 	}
-	if p.pathAt(t.start) && t.kind != tEOF {
+	home := p.at(t.start) == '~' && strings.IndexByte(",]", p.at(t.start+1)) >= 0
+	if home || p.pathAt(t.start) {
 		return p.pathLiteral(t.start)
 	}
 	p.unexpected(t, "expression")

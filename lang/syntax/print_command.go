@@ -118,8 +118,8 @@ func (p *printer) parts(list []WordPart, glob bool) {
 	for i, part := range list {
 		switch {
 		case part.Quoted && part.X == nil && i == 1 && !list[0].Quoted && (list[0].Text == "re" || list[0].Text == "t"):
-			// A double quote would make a head a regex or a datetime.
-			p.put(rawQuote(part.Text))
+			// Touching a double quote it would be a regex or a datetime.
+			p.put("''", quoteString(part.Text))
 		case part.X != nil && part.Quoted:
 			p.expr(part.X)
 		case part.X != nil:
@@ -132,13 +132,6 @@ func (p *printer) parts(list []WordPart, glob bool) {
 			p.put(escapeWord(part.Text, glob))
 		}
 	}
-}
-
-func rawQuote(s string) string {
-	if strings.ContainsAny(s, "'\n") {
-		return "'''" + s + "'''"
-	}
-	return "'" + s + "'"
 }
 
 // escapeWord writes unquoted text of a command; in a glob the pattern

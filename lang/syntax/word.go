@@ -91,6 +91,10 @@ func (p *parser) checkWordStart(c byte) {
 	}
 }
 
+// maxBraceText is how long literal braces in a word can be, in bytes. It bounds
+// the look ahead for their end.
+const maxBraceText = 1 << 10
+
 // braceText is the length of braces that are text of the word: `{}` alone, or
 // a `{` that touches word characters and closes before the word does.
 func (p *parser) braceText(start int, touching bool) int {
@@ -101,8 +105,8 @@ func (p *parser) braceText(start int, touching bool) int {
 		return 0
 	}
 	depth := 0
-	for i := p.pos; i < len(p.src); i++ {
-		switch c := p.src[i]; c {
+	for i := p.pos; i < min(len(p.src), p.pos+maxBraceText); i++ {
+		switch p.src[i] {
 		case '{':
 			depth++
 		case '}':
@@ -117,9 +121,10 @@ func (p *parser) braceText(start int, touching bool) int {
 }
 
 // wordText reads unquoted text up to the end of the word or a piece of another
-// kind.
+// kind. Text without escapes is a slice of the source.
 func (p *parser) wordText(list []piece) []piece {
 	from := p.pos
+	var joined []byte // text before from, once there was an escape
 	for p.pos < len(p.src) && isWord(p.src[p.pos]) {
 		switch p.src[p.pos] {
 		case '$':
@@ -127,40 +132,45 @@ func (p *parser) wordText(list []piece) []piece {
 		case '`':
 			panic(backtickError(p.pos))
 		case '\\':
-			list = addText(list, p.src[from:p.pos])
-			list = p.escapedText(list)
+			joined = append(joined, p.src[from:p.pos]...)
+			text, glyph := p.escapedText()
+			if glyph {
+				list = append(addText(list, string(joined)), piece{text: text, glyph: true})
+				joined = joined[:0]
+			} else {
+				joined = append(joined, text...)
+			}
 			from = p.pos
 		default:
 			p.pos++
 		}
 	}
-	return addText(list, p.src[from:p.pos])
+	if joined == nil {
+		return addText(list, p.src[from:p.pos])
+	}
+	return addText(list, string(append(joined, p.src[from:p.pos]...)))
 }
 
-// escapedText reads a backslash and what it protects.
-func (p *parser) escapedText(list []piece) []piece {
+// escapedText reads a backslash and what it protects; glyph reports a pattern
+// character.
+func (p *parser) escapedText() (text string, glyph bool) {
 	if n := lineJoin(p.src, p.pos); n > 0 {
 		p.pos += n
 		if p.pos >= len(p.src) {
 			panic(joinError(p.pos))
 		}
-		return list
+		return "", false
 	}
 	if p.pos+1 >= len(p.src) && len(p.src) == len(p.full) {
 		panic(joinError(p.pos))
 	}
 	c := p.at(p.pos + 1)
-	switch {
-	case c == 0 || strings.IndexByte(";&|<>(){}[]*?$\"'#\\` \t", c) < 0:
+	if c == 0 || strings.IndexByte(";&|<>(){}[]*?$\"'#\\` \t", c) < 0 {
 		p.pos++
-		return addText(list, `\`)
-	case strings.IndexByte("*?[]", c) >= 0:
-		list = append(list, piece{text: p.src[p.pos+1 : p.pos+2], glyph: true})
-	default:
-		list = addText(list, p.src[p.pos+1:p.pos+2])
+		return `\`, false
 	}
 	p.pos += 2
-	return list
+	return p.src[p.pos-1 : p.pos], strings.IndexByte("*?[]", c) >= 0
 }
 
 // joinError reports source that ends in the middle of a joined line.
