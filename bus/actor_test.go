@@ -35,18 +35,9 @@ func TestRestartedActorRestartsTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.Now().Add(20 * time.Second)
-	for !slices.Contains(sys.Live(), top.Id+"/bus") {
-		if time.Now().After(deadline) {
-			t.Fatal("the actor does not live")
-		}
-	}
+	waitFor(t, "the actor lives", func() bool { return slices.Contains(sys.Live(), top.Id+"/bus") })
 	sys.Kill(top.Id + "/bus")
-	for b.server.current() == old {
-		if time.Now().After(deadline) {
-			t.Fatal("the server was not restarted")
-		}
-	}
+	waitFor(t, "there is another server", func() bool { return b.server.current() != old })
 	k.publish(userX)
 	if m, err := sub.NextMsg(20 * time.Second); err != nil || m.Header.Get("Shoal-Seq") != "0" {
 		t.Fatalf("message %+v %v", m, err)

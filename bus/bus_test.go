@@ -355,8 +355,7 @@ func TestManyCursorsUnderLoad(t *testing.T) {
 			}
 		})
 	}
-	for b.Stats().Cursors < 8 {
-	}
+	waitFor(t, "all follow", func() bool { return b.Stats().Cursors == 8 })
 	for range n {
 		k.publish(userX)
 	}
@@ -468,10 +467,17 @@ func TestClientTailsAcrossRestarts(t *testing.T) {
 
 func waitClients(t *testing.T, b *Bus, n int) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for b.Stats().Clients < n || b.server.subscriptions() == 0 {
-		if time.Now().After(deadline) {
-			t.Fatal("the client did not come back")
+	waitFor(t, "the client is back", func() bool { return b.Stats().Clients >= n && b.server.subscriptions() > 0 })
+}
+
+// waitFor looks until cond holds.
+func waitFor(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(20 * time.Second); !cond(); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain: %s", what)
 		}
 	}
 }

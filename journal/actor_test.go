@@ -21,10 +21,10 @@ func TestKillingTheActorLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := top.Id + "/journal"
-	const n = 300
+	const n = 120
 	for i := range n {
 		req := messages.Append{Record: messages.Record{Key: fmt.Sprint(i), Events: []messages.Draft{draft("", "kernel", fmt.Sprint(i))}}}
-		if i%20 == 10 {
+		if i%30 == 10 {
 			sys.Kill(name)
 		}
 		appendThrough(t, sys, sys.PID(name), req, uint64(i))

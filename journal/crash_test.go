@@ -103,8 +103,8 @@ func TestKillLosesNothing(t *testing.T) {
 	dir := t.TempDir()
 	acked := map[uint64]uint64{}
 	bySeq := map[uint64]uint64{}
-	for round := range 12 {
-		for n, seq := range runVictim(t, dir, 1+rand.IntN(1500)) {
+	for round := range 8 {
+		for n, seq := range runVictim(t, dir, 1+rand.IntN(1200)) {
 			if _, twice := acked[n]; twice {
 				t.Fatalf("round %d: entry number %d was handed out before", round, n)
 			}
@@ -173,12 +173,12 @@ func unfoldedStore(t *testing.T, n int) (opt Options, starts []int64) {
 		mustAppend(t, s, messages.Record{Key: fmt.Sprint(i), Rows: []messages.Row{{Table: "t", Key: fmt.Sprint(i), Value: []byte("v")}},
 			Events: []messages.Draft{draft("s", "journal", fmt.Sprint(i))}})
 		if i == n/2 {
-			go s.fold() // freezes what there is and then waits: both files are in use
-			for rotated := false; !rotated; {
+			notify(s.dirty) // freezes what there is and then waits: both files are in use
+			waitFor(t, "a layer is frozen", func() bool {
 				s.mu.RLock()
-				rotated = s.frozen != nil
-				s.mu.RUnlock()
-			}
+				defer s.mu.RUnlock()
+				return s.frozen != nil
+			})
 		}
 	}
 	to := options(t.TempDir())
@@ -421,9 +421,8 @@ func TestFailedFoldKeepsEverything(t *testing.T) {
 	s.active.entries[7] = []byte("not an entry") // makes the commit fail
 	s.mu.Unlock()
 	release()
-	for s.Err() == nil {
-		notify(s.dirty)
-	}
+	notify(s.dirty)
+	waitFor(t, "the journal has stopped", func() bool { return s.Err() != nil })
 	for _, k := range []string{"k", "l"} {
 		if _, ok, err := s.Get("t", k); !ok || err != nil {
 			t.Errorf("row %s is gone: %v", k, err)

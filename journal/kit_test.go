@@ -78,17 +78,25 @@ func mustAppend(t testing.TB, s *Store, rec messages.Record) []uint64 {
 	return a.Seqs
 }
 
-// settleFolds waits until everything is folded.
+// settleFolds folds everything.
 func settleFolds(t testing.TB, s *Store) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for s.Stats().Unfolded > 0 {
-		if time.Now().After(deadline) {
-			t.Fatal("the tail was not folded")
-		}
+	waitFor(t, "everything is folded", func() bool {
 		if err := s.fold(); err != nil {
-			// The fold loop may have got there first.
 			t.Fatalf("fold: %v", err)
+		}
+		return s.Stats().Unfolded == 0
+	})
+}
+
+// waitFor looks until cond holds.
+func waitFor(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(20 * time.Second); !cond(); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain: %s", what)
 		}
 	}
 }
