@@ -63,7 +63,7 @@ func headLs(c *interp.HeadCall) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
-	if len(w.args) == 0 {
+	if len(w.args) == 0 && !c.Unmatched {
 		at = []string{c.M.Cwd()}
 	}
 	var rows []*value.Record

@@ -78,7 +78,7 @@ func Library() *Lib {
 	for _, r := range allHeads() {
 		l.heads[r.name] = &interp.Head{
 			Doc:        interp.Doc{Name: r.name, Signature: r.sig, Text: r.doc},
-			Structured: r.structured, Effects: r.effects, Run: r.run,
+			Structured: r.structured, Runs: r.name == "run", Effects: r.effects, Run: r.run,
 		}
 	}
 	l.headNames = slices.Sorted(maps.Keys(l.heads))
@@ -91,8 +91,8 @@ func Library() *Lib {
 	for _, r := range allFunctions() {
 		s := parseSignature(r.sig)
 		l.functions[s.name] = &interp.Function{
-			Doc:     interp.Doc{Name: s.name, Signature: r.sig, Text: r.doc},
-			Effects: r.effects, Run: checked(s, r.run),
+			Doc:  interp.Doc{Name: s.name, Signature: r.sig, Text: r.doc},
+			Runs: s.name == "run", Effects: r.effects, Run: checked(s, r.run),
 		}
 	}
 	for _, r := range allMembers() {

@@ -63,6 +63,9 @@ func parseWords(c *interp.HeadCall, flags []option, most int) (*words, error) {
 			i += n
 		}
 	}
+	if c.Unmatched && most > 0 && len(w.args) == 0 {
+		return nil, argErr(c.Span, "%s: no file matches the pattern", c.Name)
+	}
 	if most >= 0 && len(w.args) > most {
 		if most == 0 {
 			return nil, argErr(c.Span, "%s takes no arguments", c.Name)

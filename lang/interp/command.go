@@ -217,7 +217,7 @@ func (m *Machine) runHead(name string, kind syntax.ArgKind, words []word, block 
 	reads := io.fed || io.source != "" // only programs read input
 	if !reads && (kind == syntax.ArgWord || kind == syntax.ArgString) {
 		if row := m.lib.Head(name); row != nil {
-			return m.builtin(row, name, words, block, io, span)
+			return m.builtin(row, name, words, block, io, span, pos)
 		}
 	}
 	if !block.IsNull() {
@@ -233,12 +233,16 @@ func (m *Machine) runHead(name string, kind syntax.ArgKind, words []word, block 
 
 // builtin runs a head of the library. A structured one gives an outcome; a
 // redirected one null.
-func (m *Machine) builtin(row *Head, name string, words []word, block value.Value, io *streams, span syntax.Span) value.Value {
+func (m *Machine) builtin(row *Head, name string, words []word, block value.Value, io *streams, span syntax.Span, pos position) value.Value {
+	written := len(words)
 	words, err := m.expanded(words)
 	if err != nil {
 		return m.raise(err, span)
 	}
-	call := &HeadCall{M: m, Name: name, Words: make([]Word, len(words)), Block: block, Span: span}
+	call := &HeadCall{
+		M: m, Name: name, Words: make([]Word, len(words)), Block: block, Span: span,
+		Unmatched: len(words) < written,
+	}
 	for i := range words {
 		call.Words[i] = words[i].Word
 	}
@@ -252,6 +256,9 @@ func (m *Machine) builtin(row *Head, name string, words []word, block value.Valu
 	if m.ctl != running {
 		return value.Null
 	}
+	if row.Runs && v.Kind() == value.KindOutcome {
+		return m.ranProgram(v.AsOutcome(), io, pos, span)
+	}
 	if len(io.targets) > 0 {
 		return m.redirected(v, io, span)
 	}
@@ -263,6 +270,25 @@ func (m *Machine) builtin(row *Head, name string, words []word, block value.Valu
 		OK: true, Status: &status, HasOut: true, Out: v, Cmd: commandText(name, words),
 		Span: &value.Span{Start: span.Start, End: span.End},
 	})
+}
+
+// ranProgram is the outcome of a program that a row of the library ran: it
+// raises, and is redirected, as that of any program.
+func (m *Machine) ranProgram(o *value.Outcome, io *streams, pos position, span syntax.Span) value.Value {
+	if len(io.targets) > 0 {
+		if m.redirected(o.Stdout, io, span); m.ctl != running {
+			return value.Null
+		}
+		o = &value.Outcome{
+			OK: o.OK, Status: o.Status, Signal: o.Signal, Stderr: o.Stderr,
+			Dur: o.Dur, PID: o.PID, Cmd: o.Cmd, Span: o.Span,
+		}
+		value.NewOutcome(o)
+	}
+	if !o.OK && m.raises(pos) {
+		return m.raise(o.Fail(), span)
+	}
+	return o.Value()
 }
 
 // redirected writes a value that is no program's output to the redirect

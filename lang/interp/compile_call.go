@@ -11,7 +11,7 @@ func (c *compiler) call(e *syntax.Call, pos position) code {
 	span := e.Span
 	if n, ok := e.Fn.(*syntax.Name); ok {
 		if row := c.unit.lib.Function(n.Name); row != nil {
-			return c.functionCall(row, n.Name, args, span)
+			return c.functionCall(row, n.Name, args, span, pos)
 		}
 		if r := c.info.Refs[n]; r.Var == nil {
 			return c.globalCall(n, r.Global, args, e, pos)
@@ -26,7 +26,7 @@ func (c *compiler) call(e *syntax.Call, pos position) code {
 
 // functionCall compiles the call of a library function, which no binding can
 // shadow.
-func (c *compiler) functionCall(row *Function, name string, args callArgs, span syntax.Span) code {
+func (c *compiler) functionCall(row *Function, name string, args callArgs, span syntax.Span, at position) code {
 	return func(m *Machine) value.Value {
 		call := m.newCall()
 		defer m.freeCall(call)
@@ -34,7 +34,11 @@ func (c *compiler) functionCall(row *Function, name string, args callArgs, span 
 		if !ok {
 			return value.Null
 		}
-		return m.runCall(row, call, name, pos, named, span)
+		v := m.runCall(row, call, name, pos, named, span)
+		if row.Runs && v.Kind() == value.KindOutcome {
+			return m.ranProgram(v.AsOutcome(), &streams{}, at, span)
+		}
+		return v
 	}
 }
 

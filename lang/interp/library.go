@@ -67,6 +67,9 @@ type HeadCall struct {
 	Words []Word
 	Block value.Value // trailing block, or null
 	Span  syntax.Span
+	// Unmatched says that there are fewer Words than were written, because a
+	// pattern matched nothing.
+	Unmatched bool
 }
 
 // Doc is the part of a row that references are generated from.
@@ -88,10 +91,13 @@ type EffectArg struct {
 type EffectFunc func(args []EffectArg, cwd string) []effect.Effect
 
 // Head is the row of a command head. Structured heads give an outcome around
-// their value, direct ones the value itself.
+// their value, direct ones the value itself. What a head that Runs programs
+// gives is the program's outcome: where it stands decides whether a failed one
+// raises, and a redirect gets its output.
 type Head struct {
 	Doc
 	Structured bool
+	Runs       bool
 	Effects    EffectFunc // nil: none
 	Run        func(c *HeadCall) (value.Value, error)
 }
@@ -104,10 +110,11 @@ type Method struct {
 }
 
 // Function is the row of a call name, constructor or namespace member. Const
-// marks a member that is a value, not a call (math.pi).
+// marks a member that is a value, not a call (math.pi); Runs is as in Head.
 type Function struct {
 	Doc
 	Const   bool
+	Runs    bool
 	Effects EffectFunc
 	Run     func(c *Call) (value.Value, error)
 }
