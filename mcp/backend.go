@@ -1,0 +1,69 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"shoal.dev/shoal/messages"
+)
+
+// Conn is a connection as Serve needs it: frames in, frames out in order. Next
+// belongs to Serve; Send may be called by any goroutine.
+type Conn interface {
+	// Next is the next line that is not blank, without its newline, valid until
+	// the following call. A last line without newline comes with
+	// io.ErrUnexpectedEOF, the end with io.EOF. A line that is too long comes
+	// with its beginning and any other error; Skip then discards its rest.
+	Next() ([]byte, error)
+	Skip() error
+	// Send queues a frame and takes the slice over.
+	Send(frame []byte) error
+	// HungUp reports whether no answer can reach the peer any more.
+	HungUp() bool
+	SetReadDeadline(t time.Time) error
+}
+
+// Call is a kernel call that has been handed over and whose answer is awaited.
+type Call interface {
+	// Wait gives the answer. It returns early when ctx ends; its result is then
+	// not used.
+	Wait(ctx context.Context) (json.RawMessage, *messages.Error)
+	// Abandon says that the caller is gone, which counts as wait budget spent.
+	// It comes at most once, while Wait may be running, and does not block.
+	Abandon()
+}
+
+// Backend is the kernel as one attached connection sees it.
+type Backend interface {
+	// Begin validates a call of the raw protocol and hands it over before it
+	// returns, so that calls arrive in the order in which they were written.
+	Begin(method string, params json.RawMessage) (Call, *messages.Error)
+	// Attached is the answer that the connection's attachment got.
+	Attached() messages.Attached
+	// Subscribe follows a channel: after since (exclusive) or, when it is nil,
+	// live only; nothing is lost or repeated. Beside the channels of the
+	// protocol it knows the channel "jobs", which has an event whenever the
+	// list of the session's tasks, or the state of one of them, has changed.
+	Subscribe(channel string, since *uint64) (Cursor, *messages.Error)
+}
+
+// Cursor is a reader's place in a channel. Next is for one goroutine, Close for
+// any; a closed cursor's Next returns an error. After another error Next may be
+// called again.
+type Cursor interface {
+	Next(ctx context.Context) (messages.Event, *messages.Dropped, error)
+	Close()
+}
+
+// Aside may be implemented by a Backend whose reads leave marks, as a terminal
+// read does: what it returns reads as somebody else, who leaves none.
+type Aside interface{ Aside() Backend }
+
+// aside is b without marks, where it can be had.
+func aside(b Backend) Backend {
+	if a, ok := b.(Aside); ok {
+		return a.Aside()
+	}
+	return b
+}

@@ -1,0 +1,194 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"shoal.dev/shoal/messages"
+)
+
+// dispatch turns a request into a job. It runs in the reading of frames, so
+// that calls reach the kernel in the order in which they were written. The
+// request points into the frame, of which a job may keep nothing.
+func (p *peer) dispatch(req request) (job, *messages.Error) {
+	switch req.method {
+	case "tools/call":
+		return p.callTool(req.params)
+	case "resources/read":
+		return p.readResource(req.params)
+	case "resources/list":
+		return p.listResources(req.params)
+	case "resources/subscribe":
+		return p.subscribe(req.params)
+	case "resources/unsubscribe":
+		return p.unsubscribe(req.params)
+	case "server/discover", "subscriptions/listen":
+		return job{}, messages.Errorf(messages.CodeMethodNotFound, "method %s not found: this server speaks revisions up to 2025-11-25", req.method)
+	}
+	method, params := req.method, bytes.Clone(req.params)
+	return job{run: func(ctx context.Context) (json.RawMessage, *messages.Error) {
+		result, refusal := p.s.handle(ctx, p.session, method, params)
+		if refusal == nil && method == "initialize" {
+			result = p.introduce(result)
+		}
+		return result, refusal
+	}}, nil
+}
+
+// callTool hands a tool's kernel call over.
+func (p *peer) callTool(params []byte) (job, *messages.Error) {
+	name := member(params, "name")
+	if name == nil || name[0] != '"' {
+		return job{}, messages.Errorf(messages.CodeInvalidParams, "name: expected the name of a tool")
+	}
+	t, known := p.s.tools[unquote(name)]
+	if !known {
+		return job{}, messages.Errorf(messages.CodeInvalidParams, "tool '%s' not found", clip(unquote(name), 128))
+	}
+	args, refusal := t.params(member(params, "arguments"))
+	if refusal != nil {
+		return job{}, refusal
+	}
+	j := job{token: progressToken(params)}
+	call, refusal := p.backend.Begin(t.method, args)
+	if refusal != nil {
+		if isBridge(refusal) {
+			return job{}, refusal
+		}
+		j.run = func(context.Context) (json.RawMessage, *messages.Error) { return failedResult(refusal), nil }
+		return j, nil
+	}
+	if t.method == "exec" || t.method == "plan.apply" {
+		j.abandon = call.Abandon
+	}
+	changed := false
+	j.run = func(ctx context.Context) (result json.RawMessage, refusal *messages.Error) {
+		result, changed, refusal = p.toolAnswer(ctx, t, call, args)
+		return result, refusal
+	}
+	j.after = func() {
+		if changed {
+			p.listChanged()
+		}
+	}
+	return j, nil
+}
+
+// toolAnswer waits for the kernel and dresses its answer.
+func (p *peer) toolAnswer(ctx context.Context, t *tool, call Call, args json.RawMessage) (answer json.RawMessage, changed bool, refusal *messages.Error) {
+	result, refusal := call.Wait(ctx)
+	switch {
+	case refusal != nil && isBridge(refusal):
+		return nil, false, refusal
+	case refusal != nil:
+		return failedResult(refusal), false, nil
+	}
+	shown := result
+	if t.again != nil {
+		method, more := t.again(bytes.Clone(args))
+		if rendering, err := p.ask(ctx, method, more); err == nil {
+			shown = rendering
+		}
+	}
+	text, link := t.show(shown, textLimit(args))
+	if !p.session.links() {
+		link = ""
+	}
+	return toolResult(result, text, link), t.lists && changesLists(t.method, result), nil
+}
+
+// ask makes a kernel call and waits for it.
+func (p *peer) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *messages.Error) {
+	call, refusal := p.backend.Begin(method, params)
+	if refusal != nil {
+		return nil, refusal
+	}
+	return call.Wait(ctx)
+}
+
+// textLimit is how many bytes of text the caller wants.
+func textLimit(args []byte) int {
+	n, err := strconv.ParseInt(string(member(member(args, "elide"), "max_bytes")), 10, 64)
+	if err != nil || n < 1 || n > messages.HardCap {
+		return messages.HardCap
+	}
+	return int(n)
+}
+
+// changesLists reports whether a result says that a resource came or went.
+func changesLists(method string, result []byte) bool {
+	return method != "exec" || member(result, "events") != nil || member(result, "plan_ref") != nil
+}
+
+// progressToken is the raw token under which the caller wants to hear of
+// progress.
+func progressToken(params []byte) json.RawMessage {
+	token := member(member(params, "_meta"), "progressToken")
+	if token == nil {
+		return nil
+	}
+	if kind := jsonType(token); kind != "string" && kind != "integer" {
+		return nil
+	}
+	return bytes.Clone(token)
+}
+
+// prepareGet makes the params of value.get. The ref may be a URI, with a path
+// and a slice of its own, as elided values and markers show them.
+func prepareGet(args []byte) ([]byte, *messages.Error) {
+	var p messages.GetValueParams
+	if err := json.Unmarshal(args, &p); err != nil {
+		return nil, messages.Errorf(messages.CodeInvalidParams, "arguments: %v", err)
+	}
+	if isURI(p.Ref) {
+		t, err := parseURI(p.Ref)
+		if err == nil && (t.kind == "out" || t.kind == "val" || t.kind == "task" || t.kind == "task/out") {
+			err = addURI(&p, t)
+		} else if err == nil {
+			err = messages.Errorf(messages.CodeInvalidParams, "expected the URI of a value, got %q", clip(p.Ref, 128))
+		}
+		if err != nil {
+			return nil, messages.Errorf(messages.CodeInvalidParams, "ref: %s", err.Message)
+		}
+	}
+	return messages.JSON(p), nil
+}
+
+// addURI puts what a URI names in front of what the arguments name.
+func addURI(p *messages.GetValueParams, t target) *messages.Error {
+	slice, err := t.slice()
+	if err != nil {
+		return err
+	}
+	if slice != nil && (p.Slice != nil || p.Path != "") {
+		return messages.Errorf(messages.CodeInvalidParams, "slice is part of the URI already; name the ref alone")
+	}
+	if slice != nil {
+		p.Slice = slice
+	}
+	p.Ref = t.ref()
+	p.Path = t.query["path"] + p.Path
+	return nil
+}
+
+// introduce adds to the handshake's instructions where the client has landed.
+func (p *peer) introduce(result json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(result, &fields) != nil {
+		return result
+	}
+	at := p.backend.Attached()
+	var b strings.Builder
+	b.WriteString(unquote(fields["instructions"]))
+	if at.Session != "" {
+		b.WriteString("\n\nYou are in session " + string(at.Session) + " as " + string(at.Principal) + ", cwd " + at.Cwd.Display + ".")
+	}
+	if at.RestartedAt != 0 {
+		b.WriteString(" The kernel was restarted since the session began: tasks and terminals of before are gone.")
+	}
+	fields["instructions"] = appendString(nil, b.String())
+	return messages.JSON(fields)
+}

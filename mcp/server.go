@@ -1,0 +1,110 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"shoal.dev/shoal/messages"
+)
+
+const (
+	// MaxInFlight is how many calls of one connection may be open at once.
+	MaxInFlight = 1024
+	// DrainGrace is how long the open calls of a connection that ended may
+	// still be answered.
+	DrainGrace = 2 * time.Second
+)
+
+// Options are what a Server needs; zero values mean the defaults.
+type Options struct {
+	Version  string
+	Log      *slog.Logger
+	InFlight int           // MaxInFlight
+	Grace    time.Duration // DrainGrace
+}
+
+// Server is the facade of one kernel, shared by all its connections.
+type Server struct {
+	o        Options
+	tools    map[string]*tool
+	library  *server.MCPServer
+	sessions atomic.Uint64
+	messages atomic.Uint64
+}
+
+// NewServer makes the facade. It fails only when the tool table is wrong.
+func NewServer(o Options) (*Server, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.InFlight <= 0 {
+		o.InFlight = MaxInFlight
+	}
+	if o.Grace <= 0 {
+		o.Grace = DrainGrace
+	}
+	s := &Server{o: o, tools: map[string]*tool{}}
+	s.library = server.NewMCPServer("shoal", o.Version,
+		server.WithTitle("Shoal"),
+		server.WithInstructions(instructions),
+		server.WithToolCapabilities(false),
+		server.WithResourceCapabilities(true, true),
+		server.WithLogging(),
+		server.WithCompletions(),
+		server.WithResourceCompletionProvider(completer{}),
+	)
+	for _, t := range toolTable() {
+		published := t.published()
+		if !json.Valid(published.RawInputSchema) || !json.Valid(published.RawOutputSchema) {
+			return nil, fmt.Errorf("publish tool %s: its schema is not JSON", t.name)
+		}
+		s.tools[t.name] = t
+		s.library.AddTool(published, onlyByLoop)
+	}
+	for _, t := range templateTable() {
+		s.library.AddResourceTemplate(t, nil)
+	}
+	return s, nil
+}
+
+// onlyByLoop stands in the library's tool table, which is for listing only:
+// calls are taken out by the connection loop before the library sees them.
+func onlyByLoop(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	return nil, errors.New("call tool: not a call of a connection")
+}
+
+// handle lets the library answer what is the protocol's own business. The
+// library reads ids as floats, so it is given ids of ours.
+func (s *Server) handle(ctx context.Context, session *session, method string, params json.RawMessage) (json.RawMessage, *messages.Error) {
+	frame := appendInt([]byte(`{"jsonrpc":"2.0","id":`), int64(s.messages.Add(1)))
+	frame = appendString(append(frame, `,"method":`...), method)
+	if params != nil {
+		frame = appendRaw(append(frame, `,"params":`...), params)
+	}
+	frame = append(frame, '}')
+	answer, err := json.Marshal(s.library.HandleMessage(s.library.WithContext(ctx, session), frame))
+	if err != nil {
+		return nil, messages.Errorf(messages.CodeInternal, "encode answer to %s: %v", method, err)
+	}
+	if refusal := member(answer, "error"); refusal != nil {
+		e := &messages.Error{}
+		if err := json.Unmarshal(refusal, e); err != nil {
+			return nil, messages.Errorf(messages.CodeInternal, "decode answer to %s: %v", method, err)
+		}
+		return nil, e
+	}
+	return member(answer, "result"), nil
+}
+
+// notify lets the library see a notification.
+func (s *Server) notify(ctx context.Context, session *session, method string, params json.RawMessage) {
+	s.library.HandleMessage(s.library.WithContext(ctx, session), notificationFrame(method, params))
+}

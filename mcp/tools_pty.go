@@ -1,0 +1,143 @@
+package mcp
+
+import "shoal.dev/shoal/messages"
+
+// waitArg is what a terminal read or send may wait for.
+func waitArg() *shape {
+	return &shape{kind: "object", doc: "Block until all conditions hold; a timeout is no error.", props: []prop{
+		{"text", false, &shape{kind: "string", doc: "Text on the screen."}},
+		{"regex", false, &shape{kind: "string", doc: "Pattern on the screen."}},
+		{"screen_changed_since", false, &shape{kind: "integer", doc: "A version of the screen."}},
+		{"stable_ms", false, &shape{kind: "integer", min: 1, doc: "Nothing changed for so long."}},
+		{"exit", false, &shape{kind: "boolean", only: true, doc: "The program has ended."}},
+		{"timeout_ms", false, &shape{kind: "integer", min: 1, max: 60000, doc: "At most so long."}},
+	}}
+}
+
+// inputItem is one thing to send to a terminal.
+func inputItem() *shape {
+	return &shape{kind: "object", exactly1: true, props: []prop{
+		{"text", false, &shape{kind: "string", doc: "Typed as it is."}},
+		{"key", false, &shape{kind: "string", doc: "Enter Tab Escape Up F1 Ctrl-C Alt-x Shift-Tab …"}},
+		{"bytes", false, &shape{kind: "string", doc: "Base64."}},
+		{"paste", false, &shape{kind: "string", doc: "Pasted text."}},
+		{"mouse", false, &shape{kind: "object", values: &shape{anyOf: []*shape{{kind: "string"}, {kind: "integer"}, {kind: "boolean"}}}, doc: "Mouse event."}},
+	}}
+}
+
+func terminalTools() []*tool {
+	text := &shape{kind: "string", doc: "Typed as it is."}
+	return []*tool{
+		{
+			name: "shoal_pty_open", title: "Open a terminal", method: "pty.open",
+			doc: `Start a program on a real terminal: editors, REPLs, installers, TUIs. Everything else belongs in shoal_exec. ` +
+				`Close it when done. Example: {"cmd":"python3","args":["-q"]}`,
+			input: &shape{kind: "object", props: []prop{
+				{"cmd", false, &shape{kind: "string", doc: "Program; required without plan_ref."}},
+				{"args", false, &shape{kind: "array", items: &shape{kind: "string"}, doc: "Arguments."}},
+				{"cols", false, size("Columns.", "80")},
+				{"rows", false, size("Rows.", "24")},
+				{"env", false, &shape{kind: "object", values: &shape{kind: "string"}, doc: "Added to the session's environment."}},
+				{"cwd", false, &shape{kind: "string", doc: "Instead of the session's cwd."}},
+				{"scrollback", false, &shape{kind: "integer", byOmit: "1000", doc: "Lines kept above the screen."}},
+				{"record", false, &shape{kind: "boolean", doc: "Keep an asciicast."}},
+				{"plan_ref", false, &shape{kind: "string", uri: refPlan, doc: "Approved plan of -32011, alone."}},
+			}},
+			output: []result{{[]string{"pty_id"}, []field{
+				{"pty_id", "string", "The terminal."},
+				{"uri", "string", "Resource of its screen."},
+				{"pid", "integer", "Process."},
+				{"cmd", "string", "Program."},
+				{"args", "array", "Arguments."},
+				{"cols", "integer", "Columns."},
+				{"rows", "integer", "Rows."},
+				{"alive", "boolean", "The program runs."},
+			}}},
+			hints:   hints{destructive: true, openWorld: true},
+			prepare: prepareOpen,
+			show:    showOpened, lists: true,
+		},
+		{
+			name: "shoal_pty_send", title: "Type into a terminal", method: "pty.send",
+			doc: `Send text and keys to a terminal, in order; with wait, answer with the screen once it is ready. ` +
+				`Example: {"pty_id":"pty:3","input":["6*7",{"key":"Enter"}],"wait":{"text":"42","timeout_ms":5000}}`,
+			input: &shape{kind: "object", props: []prop{
+				{"pty_id", true, ptyArg},
+				{"input", true, &shape{anyOf: []*shape{text, inputItem(), {kind: "array", items: &shape{anyOf: []*shape{text, inputItem()}}, doc: "In order."}}, doc: "An item, or several."}},
+				{"wait", false, waitArg()},
+			}},
+			output: []result{{[]string{"pty_id", "bytes_sent"}, append([]field{
+				{"bytes_sent", "integer", "What went in."},
+				{"warnings", "array", "What the terminal will lose."},
+				{"blocked", "boolean", "The program does not read."},
+			}, screenFields...)}},
+			hints: hints{destructive: true, openWorld: true},
+			show:  showScreen,
+		},
+		{
+			name: "shoal_pty_read", title: "Read a terminal", method: "pty.read",
+			doc: `The screen as it is now, or, with wait, once it is ready: do not poll. ` +
+				`Example: {"pty_id":"pty:3","wait":{"stable_ms":300,"timeout_ms":5000}}`,
+			input: &shape{kind: "object", props: []prop{
+				{"pty_id", true, ptyArg},
+				{"wait", false, waitArg()},
+				{"scrollback", false, &shape{kind: "object", doc: "Lines above the screen, by absolute number.", props: []prop{
+					{"from", true, &shape{kind: "integer", doc: "First line."}},
+					{"to", true, &shape{kind: "integer", doc: "Line after the last."}},
+				}}},
+				{"attrs", false, &shape{kind: "boolean", doc: "With colours and styles."}},
+			}},
+			output: []result{{[]string{"pty_id", "screen"}, screenFields}},
+			hints:  hints{readOnly: true, idempotent: true},
+			show:   showScreen,
+		},
+		{
+			name: "shoal_pty_resize", title: "Resize a terminal", method: "pty.resize",
+			doc: `Change a terminal's size; then read it again. Example: {"pty_id":"pty:3","cols":120,"rows":40}`,
+			input: &shape{kind: "object", props: []prop{
+				{"pty_id", true, ptyArg},
+				{"cols", true, size("Columns.", "")},
+				{"rows", true, size("Rows.", "")},
+			}},
+			output: []result{{[]string{"pty_id", "cols", "rows"}, []field{
+				{"pty_id", "string", "The terminal."}, {"cols", "integer", "Columns."}, {"rows", "integer", "Rows."},
+			}}},
+			hints: hints{idempotent: true},
+			show:  showPlain,
+		},
+		{
+			name: "shoal_pty_close", title: "Close a terminal", method: "pty.close",
+			doc: `End the program and free the terminal; read the last screen before. Example: {"pty_id":"pty:3"}`,
+			input: &shape{kind: "object", props: []prop{
+				{"pty_id", true, ptyArg},
+			}},
+			output: []result{{[]string{"pty_id", "closed"}, []field{
+				{"pty_id", "string", "The terminal."}, {"closed", "boolean", "It is gone."}, {"exit", "", "null, or {status, signal}."},
+			}}},
+			hints: hints{destructive: true, idempotent: true},
+			show:  showPlain, lists: true,
+		},
+		{
+			name: "shoal_pty_list", title: "List terminals", method: "pty.list",
+			doc:    `The session's open terminals.`,
+			input:  &shape{kind: "object"},
+			output: []result{{[]string{"ptys"}, []field{{"ptys", "array", "{pty_id, cmd, pid, cols, rows, alive}, ascending."}}}},
+			hints:  hints{readOnly: true, idempotent: true},
+			show:   showTerminals,
+		},
+	}
+}
+
+// prepareOpen holds a program against a plan: exactly one of them opens a
+// terminal, and a plan comes alone.
+func prepareOpen(args []byte) ([]byte, *messages.Error) {
+	n := 0
+	eachMember(args, func(string, []byte) bool { n++; return true })
+	switch plan, cmd := member(args, "plan_ref"), member(args, "cmd"); {
+	case plan == nil && cmd == nil:
+		return nil, messages.Errorf(messages.CodeInvalidParams, "cmd: required property is missing (a string), unless plan_ref is given")
+	case plan != nil && n > 1:
+		return nil, messages.Errorf(messages.CodeInvalidParams, "plan_ref: expected alone, as the plan says what to open")
+	}
+	return args, nil
+}

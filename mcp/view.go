@@ -1,0 +1,113 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"shoal.dev/shoal/messages"
+)
+
+// view is a subscribable resource that is no channel itself: events of some
+// channels may mean that it has changed. Notices about it have no number and
+// are coalesced.
+type view struct {
+	channels []string
+	// touches reports whether an event of a channel concerns the view.
+	touches func(channel string, payload []byte) bool
+	// probe reads the view where events alone do not tell whether it changed.
+	probe *source
+}
+
+// viewOf is the view that a resource is, nil if it is none.
+func viewOf(t target) *view {
+	every := func(string, []byte) bool { return true }
+	switch {
+	case t.kind == "jobs":
+		return &view{channels: []string{"jobs"}, touches: every}
+	case t.kind == "session" && t.id == "cwd":
+		return &view{channels: []string{"session"}, touches: func(_ string, payload []byte) bool {
+			return json.Valid(payload) && unquote(member(payload, "kind")) == "cwd"
+		}}
+	case t.kind == "plan":
+		// Approvals are told of; that a plan was applied shows in the journal.
+		probe := source{"plan.get", messages.JSON(map[string]string{"plan_ref": t.ref()})}
+		return &view{channels: []string{"approval", "journal"}, touches: every, probe: &probe}
+	}
+	return nil
+}
+
+// followView follows the channels of a view.
+func (p *peer) followView(ctx context.Context, uri string, v *view, begin <-chan struct{}) (*subscription, *messages.Error) {
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	sub := &subscription{uri: uri, cancel: cancel}
+	for _, channel := range v.channels {
+		cursor, refusal := p.backend.Subscribe(channel, nil)
+		if refusal != nil {
+			sub.stop()
+			return nil, refusal
+		}
+		sub.cursors = append(sub.cursors, cursor)
+	}
+	var seen json.RawMessage // read after the cursors stand, so that no change falls between
+	if v.probe != nil {
+		var refusal *messages.Error
+		if seen, refusal = p.ask(ctx, v.probe.method, v.probe.params); refusal != nil {
+			sub.stop()
+			return nil, refusal
+		}
+	}
+	if refusal := p.subs.add(sub); refusal != nil {
+		sub.stop()
+		return nil, refusal
+	}
+	changed := make(chan struct{}, 1)
+	for i, cursor := range sub.cursors {
+		sub.wait.Go(func() { p.watch(life, cursor, uri, v.channels[i], v, changed) })
+	}
+	sub.wait.Go(func() {
+		if reached(life, begin) {
+			p.tell(life, uri, v, seen, changed)
+		}
+	})
+	return sub, nil
+}
+
+// watch notes that an event concerns the view. Lost events may have.
+func (p *peer) watch(ctx context.Context, c Cursor, uri, channel string, v *view, changed chan<- struct{}) {
+	p.follow(ctx, c, uri, func(ev messages.Event, dropped *messages.Dropped) error {
+		if dropped != nil || v.touches(channel, ev.Payload) {
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+		}
+		return nil
+	})
+}
+
+// tell sends a notice when the view has changed, and then none for a while; the
+// last change is never missed.
+func (p *peer) tell(ctx context.Context, uri string, v *view, seen json.RawMessage, changed <-chan struct{}) {
+	params := append(appendString([]byte(`{"uri":`), uri), '}')
+	for {
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+		if v.probe != nil {
+			now, refusal := p.ask(ctx, v.probe.method, v.probe.params)
+			if refusal == nil && bytes.Equal(now, seen) {
+				continue
+			}
+			seen = now
+		}
+		if ctx.Err() != nil || p.conn.Send(notificationFrame("notifications/resources/updated", params)) != nil {
+			return
+		}
+		if !sleep(ctx, viewPause) {
+			return
+		}
+	}
+}
