@@ -121,9 +121,9 @@ func (b *Bytes) All(limit int64) ([]byte, error) {
 	return buf, nil
 }
 
-// validUTF8 reports whether r holds UTF-8 only, in bounded memory, and whether
-// a NUL occurs in it.
-func validUTF8(r io.Reader) (valid, nul bool, err error) {
+// validUTF8 reports whether r holds UTF-8 only, in bounded memory, whether a
+// NUL occurs in it, and of how many characters it consists.
+func validUTF8(r io.Reader) (valid, nul bool, chars int64, err error) {
 	buf := make([]byte, 64<<10)
 	kept := 0
 	for {
@@ -134,14 +134,19 @@ func validUTF8(r io.Reader) (valid, nul bool, err error) {
 		}
 		cut := wholeRunes(chunk)
 		if !utf8.Valid(chunk[:cut]) {
-			return false, nul, nil
+			return false, nul, 0, nil
+		}
+		for _, c := range chunk[:cut] { // valid, so every character has one first byte
+			if c&0xC0 != 0x80 {
+				chars++
+			}
 		}
 		kept = copy(buf, chunk[cut:])
 		if err == io.EOF {
-			return kept == 0, nul, nil
+			return kept == 0, nul, chars, nil
 		}
 		if err != nil {
-			return false, nul, err
+			return false, nul, 0, err
 		}
 	}
 }
@@ -165,5 +170,13 @@ func (b *Bytes) IsText() (valid, nul bool, err error) {
 	if m, ok := b.Resident(); ok {
 		return utf8.Valid(m), bytes.IndexByte(m, 0) >= 0, nil
 	}
-	return validUTF8(b.Reader())
+	valid, nul, _, err = validUTF8(b.Reader())
+	return valid, nul, err
+}
+
+// Chars counts the characters of text in bounded memory; ok is false when the
+// content is no UTF-8 or cannot be read.
+func (b *Bytes) Chars() (n int64, ok bool) {
+	ok, _, n, err := validUTF8(b.Reader())
+	return n, ok && err == nil
 }

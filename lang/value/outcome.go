@@ -3,7 +3,9 @@ package value
 import (
 	"bytes"
 	"io"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 	"unsafe"
@@ -32,10 +34,11 @@ type Outcome struct {
 	Cmd    string
 	Span   *Span
 
-	decode sync.Once
-	out    Value
-	isText bool // out is the text of stdout
-	outErr *Error
+	decode  sync.Once
+	decoded atomic.Bool
+	out     Value
+	isText  bool // out is the text of stdout
+	outErr  *Error
 }
 
 // NewOutcome makes an outcome value of o, which it owns.
@@ -121,7 +124,27 @@ func (o *Outcome) TextOut() bool {
 	return o.isText
 }
 
+// largeText is the size in bytes from which on stdout is better not decoded
+// just to be shown.
+const largeText = 1 << 20
+
+// LargeText is stdout when it is large, cannot be JSON by its first character
+// and has not been decoded: what only shows the outcome can read it in pieces
+// and need not ask for its value.
+func (o *Outcome) LargeText() (*Bytes, bool) {
+	b := o.Stdout.AsBytes()
+	if !o.OK || o.HasOut || o.decoded.Load() || b.Len() < largeText {
+		return nil, false
+	}
+	if b.Len() > sniffLimit {
+		return b, true
+	}
+	head := strings.TrimLeft(b.Preview(4<<10), " \t\r\n")
+	return b, head != "" && head[0] != '{' && head[0] != '['
+}
+
 func (o *Outcome) decodeStdout() {
+	defer o.decoded.Store(true)
 	b := o.Stdout.AsBytes()
 	valid, _, err := b.IsText()
 	if err != nil {
@@ -137,7 +160,11 @@ func (o *Outcome) decodeStdout() {
 		o.outErr = asError(err, CodeIO)
 		return
 	}
-	text := string(bytes.TrimSuffix(all, []byte("\n")))
+	all = bytes.TrimSuffix(all, []byte("\n"))
+	text := unsafe.String(unsafe.SliceData(all), len(all))
+	if _, shared := b.Resident(); shared {
+		text = strings.Clone(text)
+	}
 	if v, ok := sniffJSON(text); ok {
 		o.out = v
 		return

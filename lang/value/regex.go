@@ -2,6 +2,7 @@ package value
 
 import (
 	"regexp"
+	"strings"
 	"unsafe"
 )
 
@@ -11,6 +12,7 @@ type Regex struct {
 	kind Kind
 	Src  string // as written
 	re   *regexp.Regexp
+	fast fastRegex
 }
 
 // NewRegex compiles src; a bad pattern is an arg_error.
@@ -19,7 +21,7 @@ func NewRegex(src string) (Value, *Error) {
 	if err != nil {
 		return Null, Errorf(CodeArg, "invalid regex: %s", regexReason(src, err))
 	}
-	return Value{unsafe.Pointer(&Regex{KindRegex, src, re}), 0}, nil
+	return Value{unsafe.Pointer(&Regex{KindRegex, src, re, analyse(re)}), 0}, nil
 }
 
 // AsRegex is the object behind a regex.
@@ -35,21 +37,74 @@ func regexReason(src string, err error) string {
 }
 
 // Match reports whether s contains a match.
-func (r *Regex) Match(s string) bool { return r.re.MatchString(s) }
+func (r *Regex) Match(s string) bool { return r.Find(s) != nil }
 
 // Find is the place of the first match, or nil.
-func (r *Regex) Find(s string) []int { return r.re.FindStringIndex(s) }
+func (r *Regex) Find(s string) []int {
+	if r.fast.simple() {
+		if start, end := r.fast.find(s, 0); start >= 0 {
+			return []int{start, end}
+		}
+		return nil
+	}
+	if r.fast.cannotMatch(s) {
+		return nil
+	}
+	return r.re.FindStringIndex(s)
+}
 
 // FindAll are the whole matches from left to right.
-func (r *Regex) FindAll(s string) []string { return r.re.FindAllString(s, -1) }
+func (r *Regex) FindAll(s string) []string {
+	if !r.fast.simple() {
+		if r.fast.cannotMatch(s) {
+			return nil
+		}
+		return r.re.FindAllString(s, -1)
+	}
+	var all []string
+	for start, end := r.fast.find(s, 0); start >= 0; start, end = r.fast.find(s, end) {
+		all = append(all, s[start:end])
+	}
+	return all
+}
 
 // Groups are the places of the first match and its groups in pairs, -1 where a
 // group took no part; nil without a match.
-func (r *Regex) Groups(s string) []int { return r.re.FindStringSubmatchIndex(s) }
+func (r *Regex) Groups(s string) []int {
+	if r.fast.simple() {
+		return r.Find(s)
+	}
+	if r.fast.cannotMatch(s) {
+		return nil
+	}
+	return r.re.FindStringSubmatchIndex(s)
+}
 
 // GroupNames are the names by group number; "" for those without, and for 0.
 func (r *Regex) GroupNames() []string { return r.re.SubexpNames() }
 
 // Replace replaces every match. In rep $1, $name and ${name} are groups and $$
 // is a dollar sign.
-func (r *Regex) Replace(s, rep string) string { return r.re.ReplaceAllString(s, rep) }
+func (r *Regex) Replace(s, rep string) string {
+	if r.fast.cannotMatch(s) {
+		return s
+	}
+	if !r.fast.simple() || strings.Contains(rep, "$") {
+		return r.re.ReplaceAllString(s, rep)
+	}
+	var b strings.Builder
+	from := 0
+	for start, end := r.fast.find(s, 0); start >= 0; start, end = r.fast.find(s, end) {
+		if from == 0 && b.Len() == 0 {
+			b.Grow(len(s))
+		}
+		b.WriteString(s[from:start])
+		b.WriteString(rep)
+		from = end
+	}
+	if from == 0 {
+		return s
+	}
+	b.WriteString(s[from:])
+	return b.String()
+}

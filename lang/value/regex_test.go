@@ -56,3 +56,47 @@ func TestRegex(t *testing.T) {
 		}
 	}
 }
+
+func TestRegexFastPathsAgreeWithTheEngine(t *testing.T) {
+	texts := []string{"", "a", "abc abcabc ABC", "12 a34\n5", "żółć ١٢", "x\xff\xfey", "\uFFFDz", "aaaa", "end 7 end", " \t\u00a0 "}
+	for _, pattern := range []string{
+		"abc", "a", "é", `\.`, "(?i)abc", "[a-c]", "[a-c]+", `\d+`, `\w+`, `[^a]+`, `[^\w]`, `\s`, "a+", "a+?", "[a-c]+?", "(abc)", "(abc)+", "(?:abc)",
+		"^abc", "abc$", "[0-9]+ end", "(\\w+) (\\d+) end", "abc|x", "(abc)?x", "a{2}", ".", "\uFFFD", "[^x]", "", "(?s).+", "a*",
+	} {
+		v, err := NewRegex(pattern)
+		if err != nil {
+			t.Errorf("%s: %v", pattern, err)
+			continue
+		}
+		r := v.AsRegex()
+		for _, s := range texts {
+			if diff := cmp.Diff(r.re.FindAllString(s, -1), r.FindAll(s)); diff != "" {
+				t.Errorf("%q on %q, all: %s", pattern, s, diff)
+			}
+			if diff := cmp.Diff(r.re.FindStringIndex(s), r.Find(s)); diff != "" {
+				t.Errorf("%q on %q, first: %s", pattern, s, diff)
+			}
+			if diff := cmp.Diff(r.re.FindStringSubmatchIndex(s), r.Groups(s)); diff != "" {
+				t.Errorf("%q on %q, groups: %s", pattern, s, diff)
+			}
+			for _, rep := range []string{"", "<>", "$0$0", "$$"} {
+				if got, want := r.Replace(s, rep), r.re.ReplaceAllString(s, rep); got != want {
+					t.Errorf("%q on %q by %q: got %q, want %q", pattern, s, rep, got, want)
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkRegexReplace10MB(b *testing.B) {
+	s := strings.Repeat("lorem ipsum 123 dolor sit 4567 amet\n", 10<<20/36)
+	for _, pattern := range []string{`[0-9]+`, `\d+`, "dolor", `(\w+) (\d+) end`} {
+		r := must(NewRegex(pattern)).AsRegex()
+		b.Run(pattern, func(b *testing.B) {
+			b.SetBytes(int64(len(s)))
+			for b.Loop() {
+				r.Replace(s, "N")
+			}
+		})
+	}
+}

@@ -2,10 +2,10 @@
 // type needs: comparing, rendering, converting, encoding.
 //
 // Values are immutable and safe to share between goroutines; whoever makes a
-// value owns its parts until it hands them over. Nothing here reads a file,
-// starts a program, or knows a session: bytes that live elsewhere come in
-// through Blob. Input from outside (JSON, stored values) never makes this
-// package panic or recurse without limit.
+// value owns its parts until it hands them over. Nothing here opens a file (but
+// for the system's time zones), starts a program, or knows a session: bytes
+// that live elsewhere come in through Blob. Input from outside (JSON, stored
+// values) never makes this package panic or recurse without limit.
 package value
 
 import (

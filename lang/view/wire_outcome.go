@@ -1,6 +1,7 @@
 package view
 
 import (
+	"io"
 	"strconv"
 	"strings"
 
@@ -34,46 +35,70 @@ func (w *wire) outcome(o *value.Outcome, at *spot, limit, depth int) {
 	for i, p := range parts {
 		w.add(`,"` + p.name + `":`)
 		left := limit - (len(w.buf) - start) - len("}") - (len(parts)-i-1)*(minRef/4)
-		w.outcomePart(p.v, &spot{up: at, field: true, key: p.name}, left, depth)
+		w.outcomePart(p, &spot{up: at, field: true, key: p.name}, left, depth)
 	}
 	w.add("}")
 }
 
 // outcomePart writes a field in left bytes, as itself or as a ref.
-func (w *wire) outcomePart(v value.Value, at *spot, left, depth int) {
+func (w *wire) outcomePart(p outcomePart, at *spot, left, depth int) {
 	start := len(w.buf)
-	if v.IsNull() {
+	refRoom := min(left, w.lim.MaxBytes/4, maxPartRef)
+	switch {
+	case p.v.IsNull():
 		w.add(`{"$":"null"}`)
-		return
-	}
-	if !w.value(v, at, left, depth+1) {
+	case p.chars > 0:
+		w.refTo(value.KindStr, p.chars, p.v, at, refRoom)
+	case !w.value(p.v, at, left, depth+1):
 		w.takeBack(start)
-		w.ref(v, at, min(left, w.lim.MaxBytes/4, maxPartRef))
+		w.ref(p.v, at, refRoom)
 	}
 }
 
 // outcomePart is a field that may be large.
 type outcomePart struct {
-	name string
-	v    value.Value
+	name  string
+	v     value.Value
+	chars int64 // when not 0, the part is a str so long and v its beginning
 }
 
 // outcomeParts are out, stdout where out does not say the same, and stderr.
 func outcomeParts(o *value.Outcome) []outcomePart {
-	stdout := outcomePart{"stdout", o.Stdout}
-	stderr := outcomePart{"stderr", o.Stderr}
+	stdout := outcomePart{name: "stdout", v: o.Stdout}
+	stderr := outcomePart{name: "stderr", v: o.Stderr}
 	if !o.OK {
-		return []outcomePart{{"out", value.Null}, stderr, stdout}
+		return []outcomePart{{name: "out"}, stderr, stdout}
+	}
+	if out, ok := largeOut(o); ok {
+		return []outcomePart{out, stderr}
 	}
 	out, err := o.OutValue()
 	if err != nil {
 		out = value.NewError(err)
 	}
-	parts := []outcomePart{{"out", out}, stderr}
+	parts := []outcomePart{{name: "out", v: out}, stderr}
 	if o.TextOut() || out == o.Stdout || o.HasOut && o.Stdout.AsBytes().Len() == 0 {
 		return parts
 	}
 	return append(parts, stdout)
+}
+
+// largeOut is the value of an outcome that is the text of a large stdout, read
+// in pieces and not decoded.
+func largeOut(o *value.Outcome) (outcomePart, bool) {
+	b, ok := o.LargeText()
+	if !ok {
+		return outcomePart{}, false
+	}
+	n, ok := b.Chars()
+	if !ok {
+		return outcomePart{}, false
+	}
+	last := make([]byte, 1)
+	if _, err := b.ReadAt(last, b.Len()-1); (err == nil || err == io.EOF) && last[0] == '\n' {
+		n--
+	}
+	return outcomePart{"out", value.Str(b.Preview(4 * headLines * headLine)), n}, true
 }
 
 func (w *wire) optInt(n *int) {

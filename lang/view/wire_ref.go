@@ -22,11 +22,17 @@ const (
 // count and, as far as limit allows, column types, a preview and the first
 // lines of its display. The first three are there however small limit is.
 func (w *wire) ref(v value.Value, at *spot, limit int) {
+	w.refTo(v.Kind(), w.count(v), v, at, limit)
+}
+
+// refTo is ref for a value of n items that v is like, at least at its
+// beginning.
+func (w *wire) refTo(of value.Kind, n int64, v value.Value, at *spot, limit int) {
 	w.truncated = true
 	start := len(w.buf)
 	w.add(`{"$":"ref","uri":`)
 	w.str(at.place().String())
-	w.add(`,"of":"` + v.Kind().String() + `","n":` + strconv.FormatInt(w.count(v), 10))
+	w.add(`,"of":"` + of.String() + `","n":` + strconv.FormatInt(n, 10))
 	if !w.bare {
 		left := func() int { return limit - (len(w.buf) - start) - len("}") }
 		w.fit(`,"cols":`, left()/3, func(p *wire, room int) bool { return p.cols(v, room) })

@@ -224,6 +224,36 @@ func TestWireIsCheapForLargeValues(t *testing.T) {
 	}
 }
 
+func TestWireDoesNotDecodeLargeOutput(t *testing.T) {
+	const line = "zażółć log line\n"
+	const lines = 1 << 20
+	blob := &genBlob{size: lines * int64(len(line)), at: func(i int64) byte { return line[i%int64(len(line))] }}
+	v := value.NewOutcome(&value.Outcome{OK: true, Status: intPtr(0), Stdout: value.NewBlob(blob)})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	b, _ := Wire(v, Limits{}, out17)
+	runtime.ReadMemStats(&after)
+	var got struct {
+		Out    refOf
+		Stdout *refOf
+	}
+	if err := json.Unmarshal(b, &got); err != nil {
+		t.Fatal(err)
+	}
+	if r := got.Out; r.Of != "str" || r.N != 16*lines-1 || r.URI != "shoal://out/17?path=.out" || !strings.HasPrefix(r.RenderHead, "zażółć log") || got.Stdout != nil {
+		t.Errorf("got %+v", got)
+	}
+	if spent := after.TotalAlloc - before.TotalAlloc; spent > 1<<20 {
+		t.Errorf("allocated %d KB", spent>>10)
+	}
+	if out, err := v.AsOutcome().OutValue(); err != nil || out.Kind() != value.KindStr {
+		t.Errorf("the value itself: %s, %v", out.Kind(), err)
+	}
+	if again, _ := Wire(v, Limits{}, out17); string(again) != string(b) {
+		t.Errorf("differs once decoded:\n%s\n%s", again, b)
+	}
+}
+
 // randomValue is a value with parts of many sizes.
 func randomValue(r *rand.Rand, depth int) value.Value {
 	n := []int{0, 1, 3, 10, 120, 700}[r.IntN(6)]
