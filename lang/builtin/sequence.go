@@ -221,6 +221,9 @@ func seqChunks(c *interp.Call, a []value.Value) (value.Value, error) {
 	return value.NewList(out), nil
 }
 
+// roomMost is for how many items space is reserved before there are any.
+const roomMost = 1 << 20
+
 // room is a list to collect into with space for what v is sure to hold.
 func room(c *interp.Call, v value.Value) ([]value.Value, error) {
 	if v.Kind() == value.KindGlob {
@@ -233,7 +236,7 @@ func room(c *interp.Call, v value.Value) ([]value.Value, error) {
 	if n > maxItems {
 		return nil, tooLong(c)
 	}
-	return make([]value.Value, 0, n), nil
+	return make([]value.Value, 0, min(n, roomMost)), nil
 }
 
 func seqMap(c *interp.Call, a []value.Value) (value.Value, error) {
@@ -480,9 +483,8 @@ func seqJoin(c *interp.Call, a []value.Value) (value.Value, error) {
 }
 
 func seqContains(c *interp.Call, a []value.Value) (value.Value, error) {
-	if c.Recv.Kind() == value.KindRange && a[0].Kind() == value.KindInt {
-		r, n := c.Recv.AsRange(), a[0].AsInt()
-		return value.Bool(n >= r.Start && (n < r.End || r.Inclusive && n == r.End)), nil
+	if c.Recv.Kind() == value.KindRange {
+		return value.Bool(rangeContains(c.Recv.AsRange(), a[0])), nil
 	}
 	found := false
 	err := walk(c, c.Recv, func(x value.Value) (more bool, err error) {
@@ -490,6 +492,24 @@ func seqContains(c *interp.Call, a []value.Value) (value.Value, error) {
 		return !found, err
 	})
 	return value.Bool(found), err
+}
+
+// rangeContains finds the int, or the float that equals one.
+func rangeContains(r *value.Range, v value.Value) bool {
+	n := int64(0)
+	switch v.Kind() {
+	case value.KindInt:
+		n = v.AsInt()
+	case value.KindFloat:
+		f := v.AsFloat()
+		if !(f >= math.MinInt64 && f < math.MaxInt64) || f != math.Trunc(f) {
+			return false
+		}
+		n = int64(f)
+	default:
+		return false
+	}
+	return n >= r.Start && (n < r.End || r.Inclusive && n == r.End)
 }
 
 func seqCollect(c *interp.Call, _ []value.Value) (value.Value, error) {
