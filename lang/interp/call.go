@@ -182,6 +182,30 @@ func (m *Machine) call3(f *Func, a, b, c value.Value, span syntax.Span) value.Va
 
 // test1 calls a function of one parameter for its condition.
 func (m *Machine) test1(f *Func, a value.Value) bool {
+	fc := f.code
+	if fc.unit != m.links.unit || m.sp+fc.slots > len(m.stack) {
+		return m.test1Slow(f, a)
+	}
+	if (m.depth >= maxDepth || m.weight+fc.weight > maxWeight || m.signal.Load() != 0) && !m.admit(fc, syntax.Span{}) {
+		return false
+	}
+	bp, sp, fn := m.bp, m.sp, m.fn
+	m.bp, m.sp, m.fn = sp, sp+fc.slots, f
+	m.depth++
+	m.weight += fc.weight
+	m.stack[sp] = a
+	yes := fc.cond(m)
+	m.bp, m.sp, m.fn = bp, sp, fn
+	m.depth--
+	m.weight -= fc.weight
+	if m.ctl != running {
+		m.leaveFunction(value.Null)
+		return false
+	}
+	return yes
+}
+
+func (m *Machine) test1Slow(f *Func, a value.Value) bool {
 	saved, ok := m.push(f, syntax.Span{})
 	if !ok {
 		return false

@@ -137,7 +137,7 @@ func (c *compiler) globalCall(n *syntax.Name, g int, args callArgs, e *syntax.Ca
 		}
 	}
 	site := &unboundSite{name: name, span: n.Span}
-	return func(m *Machine) value.Value {
+	slow := func(m *Machine) value.Value {
 		if m.links.cells[g] != nil {
 			return bound(m)
 		}
@@ -153,6 +153,25 @@ func (c *compiler) globalCall(n *syntax.Name, g int, args callArgs, e *syntax.Ca
 			trailing, vals = vals[block], vals[:block]
 		}
 		return m.runNamed(name, valueWords(vals, named), trailing, pos, span)
+	}
+	if len(args.pos) != 1 || len(args.named) != 0 {
+		return slow
+	}
+	x := args.pos[0]
+	return func(m *Machine) value.Value {
+		cell := m.links.cells[g]
+		if cell == nil || m.locked {
+			return slow(m)
+		}
+		f, ok := m.callable(cell.v)
+		if !ok {
+			return slow(m)
+		}
+		a := x(m)
+		if m.ctl != running {
+			return value.Null
+		}
+		return m.call1(f, a, span)
 	}
 }
 

@@ -117,10 +117,23 @@ func (m *Machine) overlayEnv(name string, v value.Value) error {
 		return err
 	}
 	m.state.setEnvironment(m.state.environment().with(name, text))
-	if !text.IsNull() {
-		m.overlay = append(m.overlay[:len(m.overlay):len(m.overlay)], EnvVar{name, text})
-	}
+	m.overlay = overlaid(m.overlay, EnvVar{name, text})
 	return nil
+}
+
+// overlaid is a copy of the overlay with one variable set, or dropped when it
+// is unset.
+func overlaid(old []EnvVar, v EnvVar) []EnvVar {
+	out := make([]EnvVar, 0, len(old)+1)
+	for _, o := range old {
+		if o.Name != v.Name {
+			out = append(out, o)
+		}
+	}
+	if v.Value.IsNull() {
+		return out
+	}
+	return append(out, v)
 }
 
 func noFiles() *value.Error {

@@ -94,6 +94,9 @@ func (c *compiler) comparison(o compareOp, e *syntax.Binary) test {
 			return slotCompare(o, slot, k.AsInt(), span)
 		}
 		l, n := c.expr(e.L, inValue), k.AsInt()
+		if g, ok := c.globalOf(e.L); ok {
+			return globalCompare(o, g, n, l, span)
+		}
 		return func(m *Machine) bool {
 			a := l(m)
 			if a.IsInt() {
@@ -124,6 +127,17 @@ func (c *compiler) comparison(o compareOp, e *syntax.Binary) test {
 			return compareInt(o, a.AsInt(), b.AsInt())
 		}
 		return m.compare(o, a, b, span)
+	}
+}
+
+// globalCompare compares a session variable with a constant; load reads it where
+// that is not simple.
+func globalCompare(o compareOp, g int, k int64, load code, span syntax.Span) test {
+	return func(m *Machine) bool {
+		if cell := m.links.cells[g]; cell != nil && !m.locked && cell.v.IsInt() {
+			return compareInt(o, cell.v.AsInt(), k)
+		}
+		return m.compare(o, load(m), value.Int(k), span)
 	}
 }
 

@@ -93,6 +93,9 @@ func (c *compiler) assign(s *syntax.Assign) code {
 		return c.assignEnv(s)
 	}
 	r := c.info.Refs[s]
+	if r.Var != nil {
+		s = c.compound(s)
+	}
 	if r.Var == nil {
 		return c.assignGlobal(s, r)
 	}
@@ -122,6 +125,23 @@ func (c *compiler) assign(s *syntax.Assign) code {
 		}
 		return v
 	}
+}
+
+// compound is `x = x + y` as `x += y`: the same in what it reads, computes and
+// writes.
+func (c *compiler) compound(s *syntax.Assign) *syntax.Assign {
+	b, ok := s.Value.(*syntax.Binary)
+	if !ok || s.Op != "=" || b.Op != "+" && b.Op != "-" && b.Op != "*" {
+		return s
+	}
+	n, ok := b.L.(*syntax.Name)
+	if !ok || n.Name != s.Name {
+		return s
+	}
+	if ref, own := c.info.Refs[n], c.info.Refs[s]; ref.Var != own.Var || ref.Var == nil && ref.Global != own.Global {
+		return s
+	}
+	return &syntax.Assign{Span: b.Span, Name: s.Name, Op: b.Op + "=", Value: b.R}
 }
 
 // apply2 applies an operator to a value that has been read and an operand that
@@ -174,6 +194,19 @@ func (c *compiler) assignSlot(s *syntax.Assign, slot int) code {
 		}
 	}
 	o := opOf(s.Op)
+	if other, ok := c.slotOf(s.Value); ok && o == opAdd {
+		return func(m *Machine) value.Value {
+			a, b := m.stack[m.bp+slot], m.stack[m.bp+other]
+			if a.IsInt() && b.IsInt() {
+				if n, ok := addInt(a.AsInt(), b.AsInt()); ok {
+					v := value.Int(n)
+					m.stack[m.bp+slot] = v
+					return v
+				}
+			}
+			return m.assignOp(slot, o, a, b, span)
+		}
+	}
 	if o == opAdd {
 		return func(m *Machine) value.Value {
 			a := m.stack[m.bp+slot]
@@ -217,30 +250,62 @@ func (m *Machine) assignOp(slot int, o op, a, b value.Value, span syntax.Span) v
 // assignGlobal compiles the assignment to a session name.
 func (c *compiler) assignGlobal(s *syntax.Assign, r *resolve.Ref) code {
 	g, name, span := r.Global, s.Name, s.Span
+	if s.Op != "=" {
+		return c.compoundGlobal(s, r)
+	}
 	x := c.expr(s.Value, inValue)
-	if s.Op == "=" {
+	plain := func(m *Machine) value.Value {
+		v := x(m)
+		if m.ctl != running {
+			return value.Null
+		}
+		if cell := m.assignable(g, name, false, span); cell != nil {
+			m.store(cell, v)
+		}
+		return v
+	}
+	same := c.compound(s)
+	if same == s {
+		return plain
+	}
+	compound := c.compoundGlobal(same, r)
+	return func(m *Machine) value.Value {
+		if cell := m.links.cells[g]; cell == nil || cell.bind != BindVar {
+			return plain(m)
+		}
+		return compound(m)
+	}
+}
+
+func (c *compiler) compoundGlobal(s *syntax.Assign, r *resolve.Ref) code {
+	g, name, span, o := r.Global, s.Name, s.Span, opOf(s.Op)
+	x := c.expr(s.Value, inValue)
+	if k, ok := c.fixed(s.Value); ok && k.IsInt() && o == opAdd {
+		step := k.AsInt()
 		return func(m *Machine) value.Value {
-			v := x(m)
-			if m.ctl != running {
-				return value.Null
+			cell := m.links.cells[g]
+			if cell == nil || cell.bind != BindVar || m.locked || !cell.v.IsInt() {
+				return m.assignGlobalSlow(g, name, o, x, span)
 			}
-			if cell := m.assignable(g, name, false, span); cell != nil {
-				m.store(cell, v)
+			n, ok := addInt(cell.v.AsInt(), step)
+			if !ok {
+				return m.assignGlobalSlow(g, name, o, x, span)
 			}
+			v := value.Int(n)
+			cell.v, cell.dirty = v, true
 			return v
 		}
 	}
-	o := opOf(s.Op)
 	return func(m *Machine) value.Value {
 		cell := m.links.cells[g]
 		if cell == nil || cell.bind != BindVar || m.locked {
 			return m.assignGlobalSlow(g, name, o, x, span)
 		}
+		a := cell.v
 		b := x(m)
 		if m.ctl != running {
 			return value.Null
 		}
-		a := cell.v
 		if o == opAdd && a.IsInt() && b.IsInt() {
 			if n, ok := addInt(a.AsInt(), b.AsInt()); ok {
 				v := value.Int(n)
