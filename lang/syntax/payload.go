@@ -382,9 +382,7 @@ func (m *matcher) hereDocs() bool {
 
 // payloadText is the payload as the interpreter gets it.
 func payloadText(raw string) string {
-	if strings.IndexByte(raw, '\r') >= 0 {
-		raw = strings.ReplaceAll(raw, "\r\n", "\n")
-	}
+	raw = unixLines(raw)
 	if strings.TrimSpace(raw) == "" {
 		return ""
 	}
@@ -392,4 +390,22 @@ func payloadText(raw string) string {
 		return dedent(lead)
 	}
 	return strings.TrimSpace(raw)
+}
+
+// unixLines drops carriage returns at the ends of lines.
+func unixLines(s string) string {
+	if strings.IndexByte(s, '\r') < 0 {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for {
+		line, rest, more := strings.Cut(s, "\n")
+		b.WriteString(strings.TrimRight(line, "\r"))
+		if !more {
+			return b.String()
+		}
+		b.WriteByte('\n')
+		s = rest
+	}
 }
