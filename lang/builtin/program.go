@@ -1,6 +1,8 @@
 package builtin
 
 import (
+	"path/filepath"
+
 	"shoal.dev/shoal/lang/interp"
 	"shoal.dev/shoal/lang/syntax"
 	"shoal.dev/shoal/lang/value"
@@ -9,14 +11,28 @@ import (
 // programRows are the heads that find and run programs, and save.
 func programRows() []headRow {
 	return []headRow{
-		{"which", "which [-a|--all] NAME", "Where a command name leads: a record {name, kind, path}, null if nowhere; with --all a table.", true, only(), headWhich},
+		{"which", "which [-a|--all] NAME", "The program behind a name as a record, null if there is none; with --all a table of all in PATH.", true, only(), headWhich},
 		{"run", "run TARGET [ARG…]", "Runs a program by name, whatever else has that name.", false, runEffects, headRun},
 		{"save", "save PATH VALUE", "Writes the value to a file; gives the value back.", false, firstWriteEffects, headSave},
 	}
 }
 
-var whichShape = value.ShapeOf("name", "kind", "path")
+// The rows of which. Nothing here constrains tools, so the first program in
+// PATH decides.
+var (
+	whichShape = value.ShapeOf("name", "scope", "constraint", "version", "provider", "path", "hash8", "locked", "chain", "note", "hint")
+	toolShape  = value.ShapeOf("tool", "version", "path", "provider", "scope")
+)
 
+// What which says of a program that is only known by its place in PATH.
+const (
+	ambientScope   = "ambient"
+	systemProvider = "system"
+	unknownVersion = "unknown"
+)
+
+// headWhich looks for programs only: that a builtin has the name too does not
+// change the answer.
 func headWhich(c *interp.HeadCall) (value.Value, error) {
 	w, err := parseWords(c, []option{{long: "all", short: "a"}}, 1)
 	if err != nil {
@@ -29,48 +45,55 @@ func headWhich(c *interp.HeadCall) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
-	var rows []*value.Record
-	if c.M.Library().Head(name) != nil {
-		rows = append(rows, whichRow(name, "builtin", value.Null))
+	if w.has("all") {
+		return allPrograms(c, name)
 	}
-	at, err := findProgram(c, name)
-	if err != nil {
+	at, err := findProgram(c, name, c.M.Environ())
+	if err != nil || at == "" {
 		return value.Null, err
 	}
-	if at != "" {
-		rows = append(rows, whichRow(name, "program", value.Path(at)))
-	}
-	switch {
-	case w.has("all"):
-		return value.NewTable(rows), nil
-	case len(rows) == 0:
-		return value.Null, nil
-	}
-	return rows[0].Value(), nil
+	return value.NewRecord(whichShape, []value.Value{
+		value.Str(name), value.Str(ambientScope), value.Str("*"), value.Str(unknownVersion),
+		value.Str(systemProvider), value.Path(at), value.Null, value.Bool(false),
+		value.NewTable(nil), value.Null, value.Null,
+	}), nil
 }
 
-func whichRow(name, kind string, at value.Value) *value.Record {
-	return value.NewRecord(whichShape, []value.Value{value.Str(name), value.Str(kind), at}).AsRecord()
+// allPrograms asks for each directory of PATH by itself.
+func allPrograms(c *interp.HeadCall, name string) (value.Value, error) {
+	var rows []*value.Record
+	list, _ := c.M.Getenv("PATH")
+	if list.Kind() != value.KindStr {
+		return value.NewTable(nil), nil
+	}
+	for _, dir := range filepath.SplitList(list.AsStr()) {
+		at, err := findProgram(c, name, []string{"PATH=" + dir})
+		if err != nil {
+			return value.Null, err
+		}
+		if at != "" {
+			rows = append(rows, value.NewRecord(toolShape, []value.Value{
+				value.Str(name), value.Str(unknownVersion), value.Path(at), value.Str(systemProvider), value.Str(ambientScope),
+			}).AsRecord())
+		}
+	}
+	return value.NewTable(rows), nil
 }
 
-// findProgram is the executable behind a name, "" if there is none.
-func findProgram(c *interp.HeadCall, name string) (string, error) {
+// findProgram is the executable behind a name in the PATH of env, "" if there
+// is none.
+func findProgram(c *interp.HeadCall, name string, env []string) (string, error) {
 	if c.M.Host().Programs == nil {
 		return "", nil
 	}
-	at, err := c.M.Host().Programs.LookPath(c.M.Context(), name, c.M.Cwd(), c.M.Environ())
+	at, err := c.M.Host().Programs.LookPath(c.M.Context(), name, c.M.Cwd(), env)
 	if err != nil {
-		return "", refusedLookup(err)
+		if isCancelled(err) {
+			return "", err
+		}
+		return "", nil
 	}
 	return at, nil
-}
-
-// refusedLookup keeps only what is no plain "not there".
-func refusedLookup(err error) error {
-	if isCancelled(err) {
-		return err
-	}
-	return nil
 }
 
 func headRun(c *interp.HeadCall) (value.Value, error) {
