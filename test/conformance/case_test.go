@@ -109,7 +109,7 @@ type reply struct {
 }
 
 // evaluate runs src in a fresh session in dir.
-func evaluate(dir, trash, src string, compiler *lang.Compiler) reply {
+func evaluate(dir, src string, h *interp.Host, compiler *lang.Compiler) reply {
 	var r reply
 	state := interp.NewState(dir, environ())
 	program, perr := compiler.Compile(src, state)
@@ -125,7 +125,7 @@ func evaluate(dir, trash, src string, compiler *lang.Compiler) reply {
 	ctx, cancel := context.WithTimeout(context.Background(), caseTime)
 	defer cancel()
 	v, err := program.Run(ctx, interp.Run{
-		State: state, Host: did.wrap(newHost(trash)),
+		State: state, Host: did.wrap(h),
 		Sink: func(v value.Value) { r.output = append(r.output, value.Block(v, value.BlockOptions{})) },
 		Note: func(n interp.Note) { r.notes = append(r.notes, n.Code) },
 	})

@@ -64,12 +64,21 @@ func runCases(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	compiler := lang.NewCompiler()
+	hosts, err := newHosts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := hosts.runner.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	queue := make(chan *testCase)
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for c := range queue {
-				verdict := runCase(t, c, compiler)
+				verdict := runCase(t, c, hosts, compiler)
 				record(t, c, verdict, later[c.name()])
 			}
 		})
@@ -89,7 +98,7 @@ func runCases(t *testing.T, dir string) {
 
 // runCase is "" when the case passes, "skip" when it says so itself, else what
 // is wrong.
-func runCase(t *testing.T, c *testCase, compiler *lang.Compiler) string {
+func runCase(t *testing.T, c *testCase, hosts *hosts, compiler *lang.Compiler) string {
 	if c.Skip != "" {
 		return "skip"
 	}
@@ -108,7 +117,7 @@ func runCase(t *testing.T, c *testCase, compiler *lang.Compiler) string {
 	if err := fill(dir, c.Fixture); err != nil {
 		return err.Error()
 	}
-	return c.judge(evaluate(dir, trash, c.Src, compiler))
+	return c.judge(evaluate(dir, c.Src, hosts.host(trash), compiler))
 }
 
 func record(t *testing.T, c *testCase, verdict, later string) {
