@@ -11,7 +11,7 @@ build: $(BINS)
 
 $(BINS):
 	@mkdir -p bin
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/$@ ./cmd/$@
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/$@ ./cmd/$@
 
 install: build
 	install -d $(DESTDIR)$(PREFIX)/bin

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"shoal.dev/shoal/lang/effect"
+	"shoal.dev/shoal/mcp"
 	"shoal.dev/shoal/messages"
 	"shoal.dev/shoal/supervisor"
 	"shoal.dev/shoal/wire"
@@ -86,10 +87,27 @@ func (b *backend) Begin(method string, params json.RawMessage) (wire.Call, *mess
 		return nil, notServed(method)
 	}
 	if b.g.refuse.Load() {
-		return nil, messages.Errorf(messages.CodeInterrupted, "the kernel is stopping").
-			With(map[string]string{"reason": "kernel_stopped"})
+		return nil, stopping()
 	}
 	return h(b, params)
+}
+
+// stopping is the refusal of new work.
+func stopping() *messages.Error {
+	return messages.Errorf(messages.CodeInterrupted, "the kernel is stopping").
+		With(map[string]string{"reason": "kernel_stopped"})
+}
+
+// mcpBackend is a backend as MCP sees it.
+type mcpBackend struct{ *backend }
+
+// Begin validates a call and hands it over.
+func (m mcpBackend) Begin(method string, params json.RawMessage) (mcp.Call, *messages.Error) {
+	c, err := m.backend.Begin(method, params)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // key names one call of this connection.

@@ -43,7 +43,7 @@ func (k *conn) serve(ctx context.Context) {
 	}
 	var err error
 	if kind == "mcp" {
-		err = k.g.o.MCP.Serve(ctx, k.wire, b)
+		err = k.g.o.MCP.Serve(ctx, k.wire, mcpBackend{b})
 	} else {
 		err = wire.Serve(ctx, k.wire, nil, &rawHandler{b: b, out: k.wire}, wire.ServeOptions{Log: k.g.o.Log})
 	}
@@ -120,6 +120,9 @@ func notServed(method string) *messages.Error {
 // enter identifies the caller and joins it to its session.
 func (k *conn) enter(ctx context.Context, p messages.AttachParams) (*backend, *messages.Error) {
 	o := &k.g.o
+	if k.g.refuse.Load() {
+		return nil, stopping()
+	}
 	if p.Token != "" {
 		return nil, messages.Errorf(messages.CodeAuthFailed, "the token is not known to this kernel; without a token you attach as the local user")
 	}

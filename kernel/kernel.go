@@ -255,8 +255,8 @@ func (k *Kernel) Stop(ctx context.Context) error {
 	ending.Go(func() { k.tasks.EndAll(ctx) })
 	ending.Go(func() { k.ptys.CloseAll(ctx) })
 	ending.Wait()
+	k.socket.close() // before the goodbye, so that nobody attaches again
 	err := k.gate.Close(ctx)
-	k.socket.close()
 	k.serving.Wait()
 	return errors.Join(err, k.closeParts(ctx))
 }

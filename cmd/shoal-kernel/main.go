@@ -164,6 +164,7 @@ func readyPipe(fd int) pipe {
 	if fd < 0 {
 		return pipe{}
 	}
+	syscall.CloseOnExec(fd)
 	return pipe{os.NewFile(uintptr(fd), "ready")}
 }
 
