@@ -109,13 +109,17 @@ func (s *session) abandon(ctx actor.Context, m messages.AbandonExec) {
 func (s *session) deadlineMet(num uint64) {
 	if r := s.find(num); r != nil {
 		s.tasks.cancel(r, errDeadline)
-		s.skip(r)
+		s.skip(num)
 	}
 }
 
 // skip ends a run that was cancelled while it waited in the line: it is
 // started only to find that out, beside the line.
-func (s *session) skip(r *Run) {
+func (s *session) skip(num uint64) {
+	r := s.find(num)
+	if r == nil {
+		return
+	}
 	s.h.mu.Lock()
 	queued := false
 	for i, waiting := range s.h.line {

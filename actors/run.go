@@ -111,16 +111,14 @@ func (p *printed) kept() []value.Value {
 }
 
 // setCancelled records why the run is to end and ends it. It reports whether
-// the run was still going.
+// that is news: the first cause stands.
 func (r *Run) setCancelled(cause error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.state.Ended() {
+	if r.state.Ended() || r.cause != nil {
 		return false
 	}
-	if r.cause == nil {
-		r.cause = cause
-	}
+	r.cause = cause
 	r.state = messages.TaskCancelling
 	if r.cancel != nil {
 		r.cancel(cause)

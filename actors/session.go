@@ -24,6 +24,7 @@ type (
 	sessionLoaded struct{}
 	budgetSpent   struct{ Num uint64 }
 	deadlineMet   struct{ Num uint64 }
+	runCancelled  struct{ Num uint64 } // it may still be queued
 	handedOver    struct{ Num uint64 }
 	planClaimed   struct{ Num uint64 }
 )
@@ -53,6 +54,8 @@ func (s *session) Receive(ctx actor.Context) {
 		s.budgetSpent(ctx, m.Num)
 	case deadlineMet:
 		s.deadlineMet(m.Num)
+	case runCancelled:
+		s.skip(m.Num)
 	case handedOver:
 		s.moved(ctx, m.Num)
 	case planClaimed:

@@ -144,7 +144,7 @@ func (st *TaskStore) cancelTask(r *Run, rec messages.TaskRecord) messages.Raw {
 		st.endLeftovers(ctx, r)
 	} else {
 		st.cancel(r, errCancelled)
-		st.d.Sys.Tell(st.d.sessionPID(r.host.name), deadlineMet{r.num})
+		st.d.Sys.Tell(st.d.sessionPID(r.host.name), runCancelled{r.num})
 	}
 	return messages.Raw{JSON: messages.JSON(messages.TaskStateOf{Task: rec.Task, State: r.record().State})}
 }
