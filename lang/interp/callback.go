@@ -84,18 +84,18 @@ func (c *Callback) Test(a value.Value) (bool, error) {
 	return Condition(v)
 }
 
-// beginCallback reports whether it came back from a blocking operation, which
-// endCallback then continues.
-func (m *Machine) beginCallback() bool {
-	back := m.outside > 0
-	if back {
+// beginCallback comes back from the blocking operations that are under way, and
+// says how many; endCallback continues them.
+func (m *Machine) beginCallback() int {
+	back := m.outside
+	for range back {
 		m.enterCells()
 	}
 	m.weight += callbackWeight
 	return back
 }
 
-func (m *Machine) endCallback(v value.Value, back bool) (value.Value, error) {
+func (m *Machine) endCallback(v value.Value, back int) (value.Value, error) {
 	m.weight -= callbackWeight
 	var err error
 	if m.ctl != running {
@@ -104,7 +104,7 @@ func (m *Machine) endCallback(v value.Value, back bool) (value.Value, error) {
 			err = m.take()
 		}
 	}
-	if back {
+	for range back {
 		m.leaveCells()
 	}
 	return v, err

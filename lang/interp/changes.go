@@ -86,9 +86,20 @@ type codeWalk struct {
 	cells []*Cell
 	code  bool
 	dirty bool
+	depth int
 }
 
+// maxWalkDepth is how deep a value is searched; one that nests deeper counts as
+// holding code that has not changed.
+const maxWalkDepth = 10_000
+
 func (w *codeWalk) value(v value.Value) {
+	if w.depth >= maxWalkDepth {
+		w.code = true
+		return
+	}
+	w.depth++
+	defer func() { w.depth-- }()
 	switch v.Kind() {
 	case value.KindClosure:
 		if f, ok := v.AsClosure().Fn.(*Func); ok {

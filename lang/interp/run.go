@@ -93,6 +93,9 @@ func newMachine(ctx context.Context, p *Program, r *Run) *Machine {
 // program runs the top-level statements one after another.
 func (m *Machine) program(p *Program) (value.Value, error) {
 	m.enterMain(p)
+	for _, n := range p.unit.tree.Notes {
+		m.Note(Note{Code: n.Code, Msg: n.Msg, Span: &NoteSpan{n.Start, n.End}})
+	}
 	last := value.Null
 	for i := range p.stmts {
 		s := &p.stmts[i]

@@ -86,8 +86,8 @@ func (s *State) setLocked(name string, c *Cell) {
 	s.seeds = nil
 }
 
-// declare makes a session binding. A name keeps its cell as long as nothing
-// else may share it; a new declaration is a new cell.
+// declare makes a session binding. Every declaration is a new cell: forks that
+// share the old one keep it.
 func (s *State) declare(name string, kind Binding, v value.Value) *Cell {
 	c := &Cell{v: v, bind: kind, dirty: true}
 	s.mu.Lock()

@@ -196,3 +196,19 @@ func TestSharedCells(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// Values that nest deep must not end the process when a session keeps them.
+func TestDeepValues(t *testing.T) {
+	s := newState()
+	if got := run(t, s, "var x = []\nfor i in 0..300000 { x = [x] }\nx.len()"); got != "1" {
+		t.Fatal(got)
+	}
+	if got := s.TakeChanges().Set; len(got) != 1 {
+		t.Errorf("changed: %v", got)
+	}
+	if _, err := s.Export("x", nil); err == nil {
+		if st, _ := s.Export("x", nil); st.Lost == "" && len(st.Data) == 0 {
+			t.Error("neither data nor reason")
+		}
+	}
+}

@@ -121,11 +121,11 @@ func (r Result) Covers(e effect.Effect) bool {
 func isPattern(target string) bool { return strings.ContainsAny(target, "*?[") }
 
 // underPattern reports whether a path lies below the literal beginning of a
-// pattern.
+// pattern, or is the directory in which matching starts.
 func underPattern(pattern, path string) bool {
 	i := strings.IndexAny(pattern, "*?[")
 	dir := pattern[:strings.LastIndexByte(pattern[:i], '/')+1]
-	return strings.HasPrefix(path, dir)
+	return strings.HasPrefix(path, dir) || path+"/" == dir
 }
 
 type effectKey struct {

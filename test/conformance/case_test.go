@@ -117,9 +117,6 @@ func evaluate(dir, src string, h *interp.Host, compiler *lang.Compiler) reply {
 		r.parse = perr
 		return r
 	}
-	for _, n := range program.Tree().Notes {
-		r.notes = append(r.notes, n.Code)
-	}
 	planned := program.Plan(state)
 	var did recorder
 	ctx, cancel := context.WithTimeout(context.Background(), caseTime)

@@ -1,0 +1,68 @@
+package lang_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"shoal.dev/shoal/lang"
+	"shoal.dev/shoal/lang/interp"
+	"shoal.dev/shoal/lang/value"
+)
+
+func TestCompileCache(t *testing.T) {
+	c := lang.NewCompiler()
+	a, b := interp.NewState("/", nil), interp.NewState("/", nil)
+	first, _ := c.Compile("1 + 1", a)
+	if again, _ := c.Compile("1 + 1", b); again != first {
+		t.Error("the same source is compiled twice")
+	}
+	b.Bind("x", value.Int(5))
+	plain, perr := c.Compile("x -1", a)
+	if perr != nil {
+		t.Fatal(perr)
+	}
+	bound, perr := c.Compile("x -1", b)
+	if perr != nil {
+		t.Fatal(perr)
+	}
+	if plain == bound {
+		t.Error("a name that decides how source is read is not part of the key")
+	}
+	if v, err := bound.Run(context.Background(), interp.Run{State: b}); err != nil || value.Inline(v) != "4" {
+		t.Errorf("got %v, %v", value.Inline(v), err)
+	}
+	if _, perr := c.Compile("1 +", a); perr == nil {
+		t.Error("no parse error")
+	}
+}
+
+// A program may run in many sessions at once.
+func TestSharedProgram(t *testing.T) {
+	c := lang.NewCompiler()
+	src := "fn f(r) { r.a + r.b }\nvar s = 0\nfor i in 0..200 { s += f({a: i, b: 1}) + [{k: i}].map(.k).sum() }\ns"
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for j := range 20 {
+				s := interp.NewState("/", nil)
+				p, perr := c.Compile(src, s)
+				if perr != nil {
+					t.Error(perr)
+					return
+				}
+				v, err := p.Run(context.Background(), interp.Run{State: s})
+				if err != nil || value.Inline(v) != "40000" {
+					t.Errorf("got %s, %v", value.Inline(v), err)
+				}
+				if _, perr := c.Compile(fmt.Sprintf("%d + %d", i, j), s); perr != nil {
+					t.Error(perr)
+				}
+			}
+		}()
+	}
+	wg.Wait()
+}
