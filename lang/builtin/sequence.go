@@ -9,7 +9,7 @@ import (
 )
 
 // maxItems is how long a materialised sequence may be.
-const maxItems = 16_777_216
+const maxItems = interp.MaxItems
 
 var sequences = kindSet(value.KindList, value.KindTable, value.KindRange, value.KindGlob)
 
