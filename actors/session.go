@@ -72,14 +72,7 @@ func (s *session) started(ctx actor.Context) {
 	done := h.loaded || h.loadErr != nil
 	h.mu.Unlock()
 	if load {
-		self, sys := ctx.Self(), h.d.Sys
-		go func() {
-			err := h.load()
-			h.mu.Lock()
-			h.loaded, h.loading, h.loadErr = err == nil, false, err
-			h.mu.Unlock()
-			sys.Tell(self, sessionLoaded{})
-		}()
+		go h.bring()
 		return
 	}
 	if done {
@@ -131,13 +124,13 @@ func (s *session) request(ctx actor.Context, msg any, to *actor.PID) {
 			h.d.Sys.Reply(to, messages.Raw{Err: loadErr})
 			return
 		}
-		go func() { h.d.Sys.Reply(to, h.getValue(m.Params, s.tasks)) }()
+		h.d.aside(to, "reading a value", func() messages.Raw { return h.getValue(m.Params, s.tasks) })
 	case messages.OpenTerminal:
 		if loadErr != nil {
 			h.d.Sys.Reply(to, messages.Raw{Err: loadErr})
 			return
 		}
-		go func() { h.d.Sys.Reply(to, h.openTerminal(m)) }()
+		h.d.aside(to, "opening a terminal", func() messages.Raw { return h.openTerminal(m) })
 	case messages.ViewSession:
 		if loadErr != nil {
 			h.d.Sys.Reply(to, messages.Raw{Err: loadErr})

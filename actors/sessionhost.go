@@ -64,8 +64,19 @@ func newSessionHost(d *Deps, m messages.Attach) *sessionHost {
 	}
 }
 
-// load reads the session from the journal, or creates it. It blocks and runs
-// in a goroutine of its own.
+// bring loads the session and tells its actor; it is a goroutine of its own.
+func (h *sessionHost) bring() {
+	settle := func(err *messages.Error) {
+		h.mu.Lock()
+		h.loaded, h.loading, h.loadErr = err == nil, false, err
+		h.mu.Unlock()
+		h.d.Sys.Tell(h.d.sessionPID(h.name), sessionLoaded{})
+	}
+	defer h.d.recovered("loading the session", settle)
+	settle(h.load())
+}
+
+// load reads the session from the journal, or creates it. It blocks.
 func (h *sessionHost) load() *messages.Error {
 	raw, found, err := h.d.Journal.Get(tableSession, string(h.name))
 	if err != nil {

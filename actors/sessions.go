@@ -122,13 +122,7 @@ func (s *sessions) retry(h *sessionHost, m messages.Attach) {
 		return
 	}
 	h.loadErr, h.cwd0, h.base, h.loading = nil, m.Cwd, m.Env, true
-	go func() {
-		err := h.load()
-		h.mu.Lock()
-		h.loaded, h.loading, h.loadErr = err == nil, false, err
-		h.mu.Unlock()
-		s.st.d.Sys.Tell(s.st.d.sessionPID(h.name), sessionLoaded{})
-	}()
+	go h.bring()
 }
 
 func (st *SessionStore) list() messages.Sessions {
@@ -162,6 +156,7 @@ func (s *sessions) close(ctx actor.Context, m messages.CloseSession) {
 	}
 	to, self, st := ctx.Sender(), ctx.Self(), s.st
 	go func() {
+		defer st.d.recovered("closing the session", func(err *messages.Error) { st.d.Sys.Reply(to, messages.Done{Err: err}) })
 		cctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		st.tasks.endSession(cctx, m.Session)

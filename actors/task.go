@@ -154,7 +154,7 @@ func (st *TaskStore) endLeftovers(ctx context.Context, r *Run) {
 	if len(st.leftovers(r)) == 0 {
 		return
 	}
-	left := st.d.Runner.KillTree(ctx, r.num, proc.Ladder{})
+	left := st.d.Runner.KillTree(ctx, r.num, proc.CancelLadder())
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.leftovers = nil

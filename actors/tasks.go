@@ -299,11 +299,14 @@ func (t *tasks) moved(ctx actor.Context, num uint64) {
 
 func (t *tasks) list(ctx actor.Context, m messages.ListTasks) {
 	to, st := ctx.Sender(), t.st
-	go func() { st.d.Sys.Reply(to, st.List(m)) }()
+	go func() {
+		defer st.d.recovered("listing the tasks", func(*messages.Error) { st.d.Sys.Reply(to, messages.TaskList{}) })
+		st.d.Sys.Reply(to, st.List(m))
+	}()
 }
 
 // forward answers what facts can answer and gives the rest to the run.
 func (t *tasks) forward(ctx actor.Context, m messages.RunTask) {
-	to, st := ctx.Sender(), t.st
-	go func() { st.d.Sys.Reply(to, st.serve(m)) }()
+	st := t.st
+	st.d.aside(ctx.Sender(), "task "+m.Op, func() messages.Raw { return st.serve(m) })
 }
