@@ -27,7 +27,7 @@ func (p *printer) expr(x Expr) {
 			p.put("{;}") // `{}` would be a record
 			return
 		}
-		p.block(x)
+		p.openBlock(x)
 	case *Paren:
 		p.put("(")
 		p.expr(x.X)
@@ -174,10 +174,23 @@ func (p *printer) arm(a Arm) {
 // body writes what stands after `=>`, where empty braces are a block.
 func (p *printer) body(x Expr) {
 	if b, ok := x.(*Block); ok {
-		p.block(b)
+		p.openBlock(b)
 		return
 	}
 	p.expr(x)
+}
+
+// openBlock writes a block where a record could stand too: a `;` keeps first
+// words such as `a , b` from looking like one.
+func (p *printer) openBlock(b *Block) {
+	start := p.b.Len() + 1
+	p.block(b)
+	text := p.b.String()
+	scan := parser{scanner: scanner{text}}
+	if len(b.Stmts) > 0 && scan.recordAt(start, true) {
+		p.b.Reset()
+		p.put(text[:start], ";", text[start:])
+	}
 }
 
 func (p *printer) catch(x *Catch) {
@@ -195,12 +208,24 @@ func (p *printer) catch(x *Catch) {
 }
 
 // endsInCommand reports whether the text of x ends with command words, which
-// would swallow what follows on the line.
+// would swallow what follows on the line, or with `&`, which nothing may
+// follow there.
 func endsInCommand(x Expr) bool {
+	c := lastCommand(x)
+	return c != nil && (c.Interp == nil || c.Background)
+}
+
+func endsInAmp(x Expr) bool {
+	c := lastCommand(x)
+	return c != nil && c.Background
+}
+
+// lastCommand is the command that the text of x ends with, or nil.
+func lastCommand(x Expr) *Command {
 	for {
 		switch e := x.(type) {
 		case *Command:
-			return e.Interp == nil
+			return e
 		case *Binary:
 			x = e.R
 		case *Catch:
@@ -210,7 +235,7 @@ func endsInCommand(x Expr) bool {
 		case *Lambda:
 			x = e.Body
 		default:
-			return false
+			return nil
 		}
 	}
 }
@@ -220,9 +245,9 @@ func (p *printer) binary(x *Binary) {
 	switch {
 	case x.Op == ".." || x.Op == "..=":
 		p.rangeOp(x)
-	case x.Op == "??" && endsInCommand(x.L):
+	case x.Op == "??" && endsInCommand(x.L), endsInAmp(x.L):
 		p.line()
-		p.put("?? ")
+		p.put(x.Op, " ")
 	default:
 		p.put(" ", x.Op, " ")
 	}
@@ -273,6 +298,9 @@ func (p *printer) base(x Expr) {
 
 func (p *printer) member(x Expr, safe bool, name string) {
 	p.base(x)
+	if endsInAmp(x) {
+		p.line()
+	}
 	if safe {
 		p.put("?")
 	}
