@@ -1,0 +1,98 @@
+package interp
+
+import (
+	"shoal.dev/shoal/lang/syntax"
+	"shoal.dev/shoal/lang/value"
+)
+
+// unboundSite is a name without binding in an expression.
+type unboundSite struct {
+	name string
+	span syntax.Span
+}
+
+// unbound evaluates a name that the session does not bind: now and today, a
+// head or a program without arguments.
+func (m *Machine) unbound(site *unboundSite) value.Value {
+	if site.name == "now" || site.name == "today" {
+		if f := m.lib.Function(site.name); f != nil {
+			return m.runFunction(f, site.name, nil, nil, site.span)
+		}
+	}
+	if !m.known(site) {
+		return value.Null
+	}
+	return m.runNamed(site.name, nil, value.Null, inValue, site.span)
+}
+
+// known raises unless an unbound name is a head or a program.
+func (m *Machine) known(site *unboundSite) bool {
+	if cell := m.state.cell(site.name); cell != nil && cell.lost != nil {
+		m.raise(cell.lost, site.span)
+		return false
+	}
+	if m.lib.Head(site.name) != nil {
+		return true
+	}
+	if _, err := m.lookPath(site.name); err == nil {
+		return true
+	}
+	err := value.Errorf(value.CodeUndefined, "undefined variable `%s`", site.name)
+	if near := nearest(site.name, m.candidates()); near != "" {
+		err = err.WithHint("did you mean '%s'?", near)
+	}
+	m.raise(err, site.span)
+	return false
+}
+
+// candidates are the names that "did you mean" may offer: heads and callable
+// bindings.
+func (m *Machine) candidates() []string {
+	names := append([]string(nil), m.lib.HeadNames()...)
+	m.state.mu.Lock()
+	defer m.state.mu.Unlock()
+	for name, c := range m.state.names {
+		if c.bind == BindFn || c.bind == BindAlias {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// operatorWord reports whether a first argument shows that the head was meant
+// as a variable.
+func operatorWord(words []word) bool {
+	if len(words) == 0 {
+		return false
+	}
+	switch words[0].Text {
+	case "==", "!=", "=", "+", "-", "*", "/", "%", ">=":
+		return true
+	}
+	return words[0].glob != nil && words[0].glob.Pattern == "*"
+}
+
+// notFound is the error for a head that is nothing.
+func (m *Machine) notFound(name string, words []word) *value.Error {
+	err := value.Errorf(value.CodeNotFound, "command not found: %s", name)
+	if operatorWord(words) {
+		return err.WithHint("`%s` is not defined; `let %s = …` defines it", name, name)
+	}
+	if near := nearest(name, m.candidates()); near != "" {
+		return err.WithHint("did you mean '%s'?", near)
+	}
+	if hint := otherShell[name]; hint != "" {
+		return err.WithHint("%s", hint)
+	}
+	return err
+}
+
+// otherShell are heads that people bring along from other shells.
+var otherShell = map[string]string{
+	"set":   "`env.NAME = \"value\"` sets a variable, `let` and `var` bind names",
+	"unset": "`env.NAME = null` unsets a variable",
+	"local": "`let` and `var` are local to their block",
+	"eval":  "there is no eval; build values, or use `run(name, …)`",
+	"exec":  "a command cannot replace the session; just run it",
+	"trap":  "use `try { } catch e { }`",
+}
