@@ -54,6 +54,7 @@ type Run struct {
 	result     messages.ExecResult
 	handed     bool // an answer that hands the task over has been sent or is due
 	handedOK   bool // the hand-over is durable
+	told       bool // the caller of a background run knows its task
 	overdue    bool // its budget ended while it was queued
 	cancel     context.CancelCauseFunc
 	cause      error // why it was cancelled, also before it had a context

@@ -377,6 +377,9 @@ func (s *session) moved(ctx actor.Context, num uint64) {
 	var answer messages.ExecResult
 	var to []*actor.PID
 	switch {
+	case r.background && r.handedOK && !r.told: // also when it has ended since
+		answer = messages.ExecResult{Key: r.key, JSON: messages.JSON(r.handOverLocked())}
+		to, r.waiters, r.told = r.waiters, nil, true
 	case ready:
 		answer, to, r.waiters = r.result, r.waiters, nil
 	case handed:
