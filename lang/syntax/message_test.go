@@ -176,7 +176,6 @@ func TestNesting(t *testing.T) {
 		{"lambdas", "x => ", "1", ""},
 		{"calls", "f(", "1", ")"},
 		{"indexes", "a[", "1", "]"},
-		{"holes", "\"{", "1", "}\""},
 		{"ifs", "if a { 1 } else ", "{ 2 }", ""},
 		{"matches", "match 1 { _ => ", "1", "}"},
 		{"commands", "a (", "b", ")"},
@@ -185,9 +184,6 @@ func TestNesting(t *testing.T) {
 	for _, tt := range tests {
 		build := func(n int) string {
 			return strings.Repeat(tt.open, n) + tt.mid + strings.Repeat(tt.close, n)
-		}
-		if tt.name == "holes" {
-			continue // quotes in holes do not nest by repetition
 		}
 		if _, err := Parse(build(100), Names{}); err != nil {
 			t.Errorf("%s: 100 levels: %s", tt.name, err.Msg)

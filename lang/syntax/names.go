@@ -35,10 +35,6 @@ func (n *names) lookup(name string) binding {
 	if b, ok := n.current[name]; ok {
 		return b
 	}
-	switch name {
-	case "path", "glob", "regex":
-		return valueBound
-	}
 	if !n.asked[name] {
 		if n.asked == nil {
 			n.asked = make(map[string]bool)
@@ -51,6 +47,8 @@ func (n *names) lookup(name string) binding {
 		return valueBound
 	case n.seed.Command[name]:
 		return commandBound
+	case name == "path", name == "glob", name == "regex":
+		return valueBound
 	}
 	return unbound
 }

@@ -99,6 +99,8 @@ func (p *parser) unexpected(t token, want string) {
 		if h := p.dotted.hint(p.src); h != "" {
 			hint = strings.Replace(h, "(…)", "()", 1)
 		}
+	case tEllipsis:
+		hint = "lists join with `+`, records with `.merge(…)`; `...(xs)` spreads into the arguments of a command"
 	case tCaret:
 		hint = "put the command in parentheses: `(^name …)`"
 	case tIdent:
