@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long a test waits for what must come.
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
 // fakeKernel is a Backend whose methods are functions.
 type fakeKernel struct {

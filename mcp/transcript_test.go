@@ -1,0 +1,213 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"shoal.dev/shoal/messages"
+)
+
+var update = flag.Bool("update", false, "write the transcripts as they are now")
+
+// TestTranscripts plays testdata/*.txt. A line that begins with > goes to the
+// server, one with < must come back; = publish CHANNEL PAYLOAD makes an event,
+// = expect N waits for N frames, # is a comment. Every result of a tool must
+// satisfy the tool's published schema.
+func TestTranscripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no transcripts: %v", err)
+	}
+	schemas := map[string]*jsonschema.Schema{}
+	for _, tool := range toolTable() {
+		schemas[tool.name] = compile(t, tool.name, outputSchema(tool.output))
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := play(t, string(want), schemas)
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			compareLines(t, string(want), got)
+		})
+	}
+}
+
+func compareLines(t *testing.T, want, got string) {
+	t.Helper()
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range max(len(w), len(g)) {
+		var a, b string
+		if i < len(w) {
+			a = w[i]
+		}
+		if i < len(g) {
+			b = g[i]
+		}
+		if a != b {
+			t.Fatalf("line %d:\n got %s\nwant %s", i+1, b, a)
+		}
+	}
+}
+
+// play runs a transcript and gives it back as it happened.
+func play(t *testing.T, script string, schemas map[string]*jsonschema.Schema) string {
+	t.Helper()
+	k := scene()
+	c := dial(t, k, Options{Version: "1.2.3"})
+	var out bytes.Buffer
+	receive := func(asked string) string {
+		frame := c.next()
+		out.WriteString("< " + frame + "\n")
+		checkResult(t, asked, frame, schemas)
+		return frame
+	}
+	for line := range strings.Lines(script) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(line, "< ") {
+			continue
+		}
+		out.WriteString(line + "\n")
+		switch {
+		case strings.HasPrefix(line, "> "):
+			frame := line[2:]
+			c.send(frame)
+			id := at2(frame, "id")
+			if !json.Valid([]byte(frame)) {
+				id = "null"
+			}
+			for id != "" && at2(receive(frame), "id") != id {
+			}
+		case strings.HasPrefix(line, "= publish "):
+			channel, payload, _ := strings.Cut(strings.TrimPrefix(line, "= publish "), " ")
+			k.publish(channel, payload)
+		case strings.HasPrefix(line, "= expect "):
+			n, err := strconv.Atoi(strings.TrimPrefix(line, "= expect "))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range n {
+				receive("")
+			}
+		case line != "" && !strings.HasPrefix(line, "#"):
+			t.Fatalf("line %q", line)
+		}
+	}
+	return out.String()
+}
+
+// checkResult holds the result of a tool to its schema and its text to the cap.
+func checkResult(t *testing.T, asked, frame string, schemas map[string]*jsonschema.Schema) {
+	t.Helper()
+	if at(t, asked, "method") != "tools/call" || at2(frame, "result") == "" {
+		return
+	}
+	schema := schemas[at(t, asked, "params", "name")]
+	if err := validates(t, schema, at(t, frame, "result", "structuredContent")); err != nil {
+		t.Errorf("%s\n%v", frame, err)
+	}
+	if n := len(at(t, frame, "result", "content", 0, "text")); n > messages.HardCap {
+		t.Errorf("%d bytes of text", n)
+	}
+}
+
+// scene is the kernel of the transcripts: one session with a bit of everything.
+func scene() *fakeKernel {
+	k := newFake()
+	k.serve["events.read"] = k.readEvents
+	k.serve["exec"] = sceneExec
+	k.answer("plan.apply", `{"ref":"out:20","uri":"shoal://out/20","value":{"$":"null"},"render":"","printed":[],"printed_total":0,"notes":[],"truncated":false,"elapsed_ms":3}`)
+	k.serve["value.get"] = sceneValue
+	k.answer("journal.query", `{"entries":[{"id":12,"ts":1700000000000000000,"session":"work","principal":"uid:1000","kind":"exec","src":"git status\nls","head":"git","ok":true,"status":"done","effects":[],"dur_ns":1,"ref":"out:3"}],"next":"c2"}`)
+	k.answer("task.cancel", `{"task":"task:9","state":"cancelling"}`)
+	k.answer("cap.request", `{"status":"approval_pending","uncovered":["fs_write"],"caps_enforced":false}`)
+	k.answer("session.cwd", `{"display":"/home/me"}`)
+	k.answer("session.env", `{"granted":true,"names":["HOME"]}`)
+	k.answer("session.reef", `{"scope":null}`)
+	k.answer("task.list", `{"tasks":[{"task":"task:9","state":"running","src":"make  -j2\nall"},{"task":"task:8","state":"completed","src":"true"}]}`)
+	k.serve["task.get"] = func(_ context.Context, params json.RawMessage) (json.RawMessage, *messages.Error) {
+		if id := unquote(member(params, "task")); id != "task:9" {
+			return nil, messages.Errorf(messages.CodeUnknownTask, "there is no %s in session work", id)
+		}
+		return json.RawMessage(`{"task":"task:9","state":"running"}`), nil
+	}
+	k.answer("task.output", `{"data":"ok\n","offset":0,"next":3,"eof":false}`)
+	k.answer("plan.list", `{"plans":[{"plan_ref":"plan:ab","verdict":"allow","source":"rm x"}]}`)
+	k.answer("plan.get", `{"plan_ref":"plan:ab","verdict":"allow","approvals":[]}`)
+	sceneTerminals(k)
+	return k
+}
+
+func sceneTerminals(k *fakeKernel) {
+	k.answer("pty.open", `{"pty_id":"pty:3","uri":"shoal://pty/3","pid":71,"cmd":"python3","args":["-q"],"cols":80,"rows":24,"alive":true}`)
+	k.answer("pty.send", `{"pty_id":"pty:3","bytes_sent":4,"warnings":["905 bytes will be lost"],"blocked":false}`)
+	k.answer("pty.read", `{"pty_id":"pty:3","screen":[">>> 6*7","42","",">>>","",""],"cursor":{"row":3,"col":4,"hidden":false},"changed":true,"alive":false,"exit":{"status":0,"signal":null},"pid":71,"cmd":"python3","cols":80,"rows":6,"version":4,"wait":{"met":false,"elapsed_ms":9,"rule":"text"}}`)
+	k.answer("pty.resize", `{"pty_id":"pty:3","cols":120,"rows":40}`)
+	k.answer("pty.close", `{"pty_id":"pty:3","closed":true,"exit":{"status":null,"signal":"SIGHUP"}}`)
+	k.answer("pty.list", `{"ptys":[{"pty_id":"pty:3","cmd":"python3","pid":71,"cols":80,"rows":24,"alive":true}]}`)
+}
+
+// sceneExec answers by what the source says.
+func sceneExec(_ context.Context, params json.RawMessage) (json.RawMessage, *messages.Error) {
+	if unquote(member(params, "mode")) == "plan" {
+		return json.RawMessage(`{"plan_ref":"plan:ab","source":"rm x","session":"work","principal":"uid:1000","cwd":"/home/me","effects":[{"kind":"fs_delete","path":"/home/me/x"},{"kind":"net_connect","host":"h","port":"443"}],"reversibility":"conditional","verdict":"approval_required","approval_pending":true,"expires_at":5}`), nil
+	}
+	switch unquote(member(params, "src")) {
+	case "sleep":
+		return json.RawMessage(`{"task":"task:9","events":"task.9","timed_out":true,"detached":true}`), nil
+	case "background":
+		return json.RawMessage(`{"task":"task:9","events":"task.9"}`), nil
+	case "raise":
+		return nil, messages.Errorf(messages.CodeRaised, "cmd_failed: false exited with status 1").
+			With(map[string]any{"ref": "out:18", "uri": "shoal://out/18", "printed": []int{}, "notes": []int{}})
+	case "nodata":
+		return nil, messages.Errorf(messages.CodeTaskControl, "cannot")
+	case "invalid":
+		return nil, messages.Errorf(messages.CodeInvalidParams, "request_id: used with another source")
+	case "fault":
+		return nil, messages.Errorf(messages.CodeInternal, "no answer within 30s; ask again")
+	case "stopped":
+		return nil, messages.Errorf(messages.CodeInterrupted, "the kernel is stopping").With(map[string]string{"reason": "kernel_stopped"})
+	case "restarted":
+		return nil, messages.Errorf(messages.CodeInterrupted, "the session was restarted").With(map[string]any{"entry": 5, "name": "x"})
+	case "noisy":
+		return json.RawMessage(`{"ref":"out:19","uri":"shoal://out/19","value":{"$":"outcome","status":0},"render":"b\n…(9 more lines, fetch via shoal://out/19)","printed":[{"ref":"out:18","render":"a"}],"printed_total":3,"notes":[{"code":"left_running","msg":"pid 71 still holds the pipe"}],"truncated":true,"exit":3,"task":"task:10","elapsed_ms":8}`), nil
+	}
+	return json.RawMessage(`{"ref":"out:17","uri":"shoal://out/17","value":{"$":"int","v":42},"render":"42","printed":[],"printed_total":0,"notes":[],"truncated":false,"elapsed_ms":1}`), nil
+}
+
+func sceneValue(_ context.Context, params json.RawMessage) (json.RawMessage, *messages.Error) {
+	ref, format, slice := unquote(member(params, "ref")), unquote(member(params, "format")), member(params, "slice")
+	quoted := string(appendString(nil, ref))
+	switch {
+	case ref == "out:404":
+		return nil, messages.Errorf(messages.CodeUnknownRef, "there is no value out:404 in session work; the newest is out:17")
+	case unquote(member(params, "path")) == ".nope":
+		return nil, messages.Errorf(messages.CodeBadPath, ".nope: no such field")
+	case format == "render":
+		return json.RawMessage(`{"ref":` + quoted + `,"render":"a <b>\nc"}`), nil
+	case format == "raw" && ref == "out:5":
+		return json.RawMessage(`{"ref":"out:5","raw_base64":"//5vaw=="}`), nil
+	case format == "raw" && ref == "out:6" && slice == nil:
+		return nil, messages.Errorf(messages.CodeBadPath, "raw text of length 100000 does not fit one reply").With(map[string]int{"len": 100000, "next": 65536})
+	case format == "raw":
+		return json.RawMessage(`{"ref":` + quoted + `,"raw":"text\n","next":5}`), nil
+	}
+	return json.RawMessage(`{"ref":` + quoted + `,"value":{"$":"list","v":[]}}`), nil
+}
