@@ -60,16 +60,14 @@ func (b *backend) knownTask(ctx context.Context, id messages.TaskID) *messages.E
 	return err
 }
 
-func (b *backend) readEvents(params json.RawMessage) (wire.Call, *messages.Error) {
-	var p struct {
-		Channel string  `json:"channel" wire:"required"`
-		Since   *uint64 `json:"since"`
-		Limit   *int64  `json:"limit"`
-		Tail    bool    `json:"tail"`
-	}
-	if err := wire.Decode(params, &p); err != nil {
-		return nil, err
-	}
+type readEventsParams struct {
+	Channel string  `json:"channel" wire:"required"`
+	Since   *uint64 `json:"since"`
+	Limit   *int64  `json:"limit"`
+	Tail    bool    `json:"tail"`
+}
+
+func (b *backend) readEvents(p readEventsParams) (wire.Call, *messages.Error) {
 	limit := eventPage
 	if p.Limit != nil {
 		if *p.Limit < 1 || *p.Limit > eventPageMax {
@@ -106,14 +104,12 @@ func (b *backend) page(key messages.ChannelKey, since *uint64, limit int, tail b
 	return page, nil
 }
 
-func (b *backend) publishEvent(params json.RawMessage) (wire.Call, *messages.Error) {
-	var p struct {
-		Channel string          `json:"channel" wire:"required"`
-		Payload json.RawMessage `json:"payload" wire:"required"`
-	}
-	if err := wire.Decode(params, &p); err != nil {
-		return nil, err
-	}
+type publishEventParams struct {
+	Channel string          `json:"channel" wire:"required"`
+	Payload json.RawMessage `json:"payload" wire:"required"`
+}
+
+func (b *backend) publishEvent(p publishEventParams) (wire.Call, *messages.Error) {
 	if !strings.HasPrefix(p.Channel, "user.") && !strings.HasPrefix(p.Channel, "shared.") {
 		return nil, messages.Errorf(messages.CodeLeashDenied,
 			"channel %q belongs to the kernel; publish to user.NAME or shared.NAME", p.Channel)
@@ -164,22 +160,20 @@ type subscription struct {
 func (h *rawHandler) Begin(method string, params json.RawMessage) (wire.Call, *messages.Error) {
 	switch method {
 	case "events.subscribe":
-		return h.subscribe(params)
+		return decoded(params, h.subscribe)
 	case "events.unsubscribe":
-		return h.unsubscribe(params)
+		return decoded(params, h.unsubscribe)
 	default:
 		return h.b.Begin(method, params)
 	}
 }
 
-func (h *rawHandler) subscribe(params json.RawMessage) (wire.Call, *messages.Error) {
-	var p struct {
-		Channel string  `json:"channel" wire:"required"`
-		Since   *uint64 `json:"since"`
-	}
-	if err := wire.Decode(params, &p); err != nil {
-		return nil, err
-	}
+type subscribeParams struct {
+	Channel string  `json:"channel" wire:"required"`
+	Since   *uint64 `json:"since"`
+}
+
+func (h *rawHandler) subscribe(p subscribeParams) (wire.Call, *messages.Error) {
 	return funcCall(func(context.Context) (json.RawMessage, *messages.Error) {
 		if err := h.follow(p.Channel, p.Since); err != nil {
 			return nil, err
@@ -239,13 +233,11 @@ func (h *rawHandler) pump(ctx context.Context, channel string, cursor Cursor, s 
 	}
 }
 
-func (h *rawHandler) unsubscribe(params json.RawMessage) (wire.Call, *messages.Error) {
-	var p struct {
-		Channel string `json:"channel" wire:"required"`
-	}
-	if err := wire.Decode(params, &p); err != nil {
-		return nil, err
-	}
+type unsubscribeParams struct {
+	Channel string `json:"channel" wire:"required"`
+}
+
+func (h *rawHandler) unsubscribe(p unsubscribeParams) (wire.Call, *messages.Error) {
 	return funcCall(func(context.Context) (json.RawMessage, *messages.Error) {
 		was := h.stop(p.Channel)
 		return messages.JSON(map[string]any{"channel": p.Channel, "unsubscribed": was}), nil

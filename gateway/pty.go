@@ -18,20 +18,18 @@ func ptyID(s string) messages.PTYID {
 	return messages.PTYID(s)
 }
 
+type openPTYParams struct {
+	Cmd        string            `json:"cmd" wire:"required"`
+	Args       []string          `json:"args"`
+	Cols       *int              `json:"cols"`
+	Rows       *int              `json:"rows"`
+	Env        map[string]string `json:"env"`
+	Cwd        string            `json:"cwd"`
+	Scrollback *int              `json:"scrollback"`
+}
+
 // openPTY asks the session, which knows directory, environment and policy.
-func (b *backend) openPTY(params json.RawMessage) (wire.Call, *messages.Error) {
-	var p struct {
-		Cmd        string            `json:"cmd" wire:"required"`
-		Args       []string          `json:"args"`
-		Cols       *int              `json:"cols"`
-		Rows       *int              `json:"rows"`
-		Env        map[string]string `json:"env"`
-		Cwd        string            `json:"cwd"`
-		Scrollback *int              `json:"scrollback"`
-	}
-	if err := wire.Decode(params, &p); err != nil {
-		return nil, err
-	}
+func (b *backend) openPTY(p openPTYParams) (wire.Call, *messages.Error) {
 	req := messages.OpenTerminal{Key: b.key(), Principal: b.principal, Cmd: p.Cmd, Args: p.Args, Cwd: p.Cwd}
 	for name, side := range map[string]*int{"cols": p.Cols, "rows": p.Rows} {
 		if side != nil && (*side < 1 || *side > messages.PTYSideMax) {
@@ -84,15 +82,13 @@ func checkWait(w *messages.PTYWait) *messages.Error {
 	return nil
 }
 
-func (b *backend) sendPTY(params json.RawMessage) (wire.Call, *messages.Error) {
-	var p struct {
-		PTY   string            `json:"pty_id" wire:"required"`
-		Input json.RawMessage   `json:"input" wire:"required"`
-		Wait  *messages.PTYWait `json:"wait"`
-	}
-	if err := wire.Decode(params, &p); err != nil {
-		return nil, err
-	}
+type sendPTYParams struct {
+	PTY   string            `json:"pty_id" wire:"required"`
+	Input json.RawMessage   `json:"input" wire:"required"`
+	Wait  *messages.PTYWait `json:"wait"`
+}
+
+func (b *backend) sendPTY(p sendPTYParams) (wire.Call, *messages.Error) {
 	if err := checkWait(p.Wait); err != nil {
 		return nil, err
 	}
@@ -101,16 +97,14 @@ func (b *backend) sendPTY(params json.RawMessage) (wire.Call, *messages.Error) {
 	}, p.Wait != nil), nil
 }
 
-func (b *backend) readPTY(params json.RawMessage) (wire.Call, *messages.Error) {
-	var p struct {
-		PTY        string             `json:"pty_id" wire:"required"`
-		Wait       *messages.PTYWait  `json:"wait"`
-		Scrollback *messages.PTYRange `json:"scrollback"`
-		Peek       bool               `json:"peek"` // does not count as this connection's read
-	}
-	if err := wire.Decode(params, &p); err != nil {
-		return nil, err
-	}
+type readPTYParams struct {
+	PTY        string             `json:"pty_id" wire:"required"`
+	Wait       *messages.PTYWait  `json:"wait"`
+	Scrollback *messages.PTYRange `json:"scrollback"`
+	Peek       bool               `json:"peek"` // does not count as this connection's read
+}
+
+func (b *backend) readPTY(p readPTYParams) (wire.Call, *messages.Error) {
 	if err := checkWait(p.Wait); err != nil {
 		return nil, err
 	}
@@ -123,15 +117,13 @@ func (b *backend) readPTY(params json.RawMessage) (wire.Call, *messages.Error) {
 	}, p.Wait != nil), nil
 }
 
-func (b *backend) resizePTY(params json.RawMessage) (wire.Call, *messages.Error) {
-	var p struct {
-		PTY  string `json:"pty_id" wire:"required"`
-		Cols int    `json:"cols" wire:"required"`
-		Rows int    `json:"rows" wire:"required"`
-	}
-	if err := wire.Decode(params, &p); err != nil {
-		return nil, err
-	}
+type resizePTYParams struct {
+	PTY  string `json:"pty_id" wire:"required"`
+	Cols int    `json:"cols" wire:"required"`
+	Rows int    `json:"rows" wire:"required"`
+}
+
+func (b *backend) resizePTY(p resizePTYParams) (wire.Call, *messages.Error) {
 	for name, n := range map[string]int{"cols": p.Cols, "rows": p.Rows} {
 		if n < 1 || n > messages.PTYSideMax {
 			return nil, messages.Errorf(messages.CodeInvalidParams, "%s: expected 1 to %d, not %d", name, messages.PTYSideMax, n)
@@ -140,20 +132,15 @@ func (b *backend) resizePTY(params json.RawMessage) (wire.Call, *messages.Error)
 	return ptyCall(b, messages.ResizePTY{Session: b.session, PTY: ptyID(p.PTY), Cols: p.Cols, Rows: p.Rows}, false), nil
 }
 
-func (b *backend) closePTY(params json.RawMessage) (wire.Call, *messages.Error) {
-	var p struct {
-		PTY string `json:"pty_id" wire:"required"`
-	}
-	if err := wire.Decode(params, &p); err != nil {
-		return nil, err
-	}
+type closePTYParams struct {
+	PTY string `json:"pty_id" wire:"required"`
+}
+
+func (b *backend) closePTY(p closePTYParams) (wire.Call, *messages.Error) {
 	return ptyCall(b, messages.ClosePTY{Session: b.session, PTY: ptyID(p.PTY)}, false), nil
 }
 
-func (b *backend) listPTYs(params json.RawMessage) (wire.Call, *messages.Error) {
-	if err := none(params); err != nil {
-		return nil, err
-	}
+func (b *backend) listPTYs(noParams) (wire.Call, *messages.Error) {
 	return ask(b, b.g.o.To.PTYs, messages.ListPTYs{Session: b.session}, encoded[messages.PTYList]), nil
 }
 

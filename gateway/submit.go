@@ -1,0 +1,62 @@
+package gateway
+
+import (
+	"encoding/json"
+
+	"shoal.dev/shoal/messages"
+	"shoal.dev/shoal/wire"
+)
+
+// exec hands a submission to the session; its answer may take as long as the
+// work does.
+func (b *backend) exec(p messages.ExecParams) (wire.Call, *messages.Error) {
+	if err := checkExec(p); err != nil {
+		return nil, err
+	}
+	req := messages.Exec{Key: b.key(), Conn: b.conn, Principal: b.principal, Params: p}
+	return b.submit(req.Key, ask(b, b.g.o.To.Session(b.session), req, finished)), nil
+}
+
+func finished(r messages.ExecResult) (json.RawMessage, *messages.Error) { return r.JSON, r.Err }
+
+// submit makes a call an execution: no deadline, and a lost caller is told to
+// the session.
+func (b *backend) submit(key string, c *askCall[messages.ExecResult]) wire.Call {
+	c.deadline = 0
+	c.gone = func() { b.g.o.Sys.Tell(b.g.o.To.Session(b.session), messages.AbandonExec{Key: key}) }
+	return c
+}
+
+// requestIDMax is the longest request id in bytes.
+const requestIDMax = 128
+
+func checkExec(p messages.ExecParams) *messages.Error {
+	bad := func(format string, args ...any) *messages.Error {
+		return messages.Errorf(messages.CodeInvalidParams, format, args...)
+	}
+	switch {
+	case p.Mode != "" && p.Mode != messages.ModeRun && p.Mode != messages.ModePlan:
+		return bad("mode: expected \"run\" or \"plan\", not %q", p.Mode)
+	case p.Position != "" && p.Position != messages.PositionStmt && p.Position != messages.PositionValue:
+		return bad("position: expected \"stmt\" or \"value\", not %q", p.Position)
+	case p.TimeoutMS != nil && *p.TimeoutMS < 1:
+		return bad("timeout_ms: expected an integer of at least 1, not %d", *p.TimeoutMS)
+	case p.DeadlineMS != nil && *p.DeadlineMS < 1:
+		return bad("deadline_ms: expected an integer of at least 1, not %d", *p.DeadlineMS)
+	case len(p.RequestID) > requestIDMax:
+		return bad("request_id: expected at most %d bytes, not %d", requestIDMax, len(p.RequestID))
+	}
+	return checkElide(p.Elide)
+}
+
+func checkElide(e *messages.Elide) *messages.Error {
+	if e == nil {
+		return nil
+	}
+	for name, v := range map[string]*int64{"max_bytes": e.MaxBytes, "max_rows": e.MaxRows, "max_items": e.MaxItems} {
+		if v != nil && *v < 1 {
+			return messages.Errorf(messages.CodeInvalidParams, "elide.%s: expected an integer of at least 1, not %d", name, *v)
+		}
+	}
+	return nil
+}
