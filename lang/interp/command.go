@@ -203,8 +203,16 @@ func (cmd *command) dispatch(m *Machine, words []word, block value.Value, io *st
 			}
 		}
 	}
+	if cmd.force && ReadsInput(name, len(words)) && block.IsNull() {
+		return m.external([]string{name}, words, name, head.Kind, io, cmd.span, pos)
+	}
 	return m.runHead(name, head.Kind, words, block, io, cmd.span, pos)
 }
+
+// ReadsInput reports whether a forced head is the program of its name although
+// there is a builtin: `^cat` without arguments, which copies its input and for
+// which the builtin has no meaning.
+func ReadsInput(head string, args int) bool { return head == "cat" && args == 0 }
 
 // runNamed runs a command by name, as an expression call of an unbound name
 // does.

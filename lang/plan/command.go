@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"shoal.dev/shoal/lang/effect"
+	"shoal.dev/shoal/lang/interp"
 	"shoal.dev/shoal/lang/syntax"
 	"shoal.dev/shoal/lang/value"
 )
@@ -45,7 +46,7 @@ func (w *walker) command(c *syntax.Command, more []Arg) abstract {
 			return a
 		}
 	}
-	if reads(c) {
+	if reads(c) || c.Force && c.Trailing == nil && interp.ReadsInput(name, len(args)) {
 		w.spawn(name, c.Span)
 		return ofKind(value.KindOutcome)
 	}
