@@ -257,7 +257,7 @@ func (p *printer) binary(x *Binary) {
 // rangeOp writes the dots of a range: touching, so that no name before them is
 // read as a command, but away from a path.
 func (p *printer) rangeOp(x *Binary) {
-	if lit, ok := x.L.(*Literal); ok && lit.Kind == LitPath {
+	if lit := rightLiteral(x.L); lit != nil && lit.Kind == LitPath {
 		p.put(" ")
 	}
 	p.put(x.Op)
@@ -274,6 +274,8 @@ func leftLiteral(x Expr) *Literal {
 			return e
 		case *Binary:
 			x = e.L
+		case *Catch:
+			x = e.X
 		case *Field:
 			x = e.X
 		case *Method:
@@ -282,6 +284,22 @@ func leftLiteral(x Expr) *Literal {
 			x = e.X
 		case *Call:
 			x = e.Fn
+		default:
+			return nil
+		}
+	}
+}
+
+// rightLiteral is the literal that an operand ends with, or nil.
+func rightLiteral(x Expr) *Literal {
+	for {
+		switch e := x.(type) {
+		case *Literal:
+			return e
+		case *Unary:
+			x = e.X
+		case *Binary:
+			x = e.R
 		default:
 			return nil
 		}
