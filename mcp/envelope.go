@@ -53,9 +53,9 @@ func named(e *messages.Error) *messages.Error {
 	case jsonType(e.Data) != "object":
 		data = appendRaw(append(data, `,"data":`...), e.Data)
 	default:
-		eachMember(e.Data, func(key string, value []byte) bool {
-			if key != "name" {
-				data = append(appendString(append(data, ','), key), ':')
+		eachMember(e.Data, func(key, value []byte) bool {
+			if string(key) != "name" {
+				data = append(appendString(append(data, ','), string(key)), ':')
 				data = appendRaw(data, value)
 			}
 			return true

@@ -27,8 +27,8 @@ func parseFrame(line []byte) (request, *messages.Error) {
 	}
 	var req request
 	var version, method, outcome []byte
-	object := eachMember(line, func(key string, value []byte) bool {
-		switch key {
+	object := eachMember(line, func(key, value []byte) bool {
+		switch string(key) {
 		case "jsonrpc":
 			version = value
 		case "id":

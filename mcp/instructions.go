@@ -1,21 +1,49 @@
 package mcp
 
+import "strings"
+
 // instructions are what every client is told at the handshake: the language on
 // a card, and how to work. Agents pay for every byte of it.
-const instructions = `Shoal is a typed shell with a session that stays: bindings, cwd and env live on between calls. Commands give values; filter and select in the shell, return small records.
+func instructions() string {
+	var b strings.Builder
+	b.WriteString(cardHead)
+	for _, row := range card {
+		b.WriteString("\n- " + row.src)
+		if row.says != "" {
+			b.WriteString("  — " + row.says)
+		}
+	}
+	b.WriteString(workflow)
+	return b.String()
+}
 
-Shoal is not bash.
-- git status --short, ls src, cd sub: commands as usual. Known tools answer with tables; ^git status forces the plain program.
-- A command as a value stands in parentheses, and methods chain instead of pipes: (ls .).where(.type == "file").sort_by(.size).reverse().take(5).map({name: .name, kb: .size / 1kb})
-- let x = 5; var n = 0; n += 1. Names have no $. "text {x} {(pwd)}" interpolates, '…' does not.
-- env.FOO = "1" sets the environment. a && b, if c { … } else { … }, for f in xs { … }, fn f(x) { … }, E catch e { … }.
-- let r = (^cmd): r.ok, r.status, r.out, r.stderr. "text".save("f"), "text".feed(^cmd).
-- Anything bash: sh { make 2>&1 | tail -20 }; python3 { … } likewise.
+const cardHead = `Shoal is a typed shell with a session that stays: bindings, cwd and env live on between calls. Commands give values; filter and select in the shell and return small records, instead of printing text and reading it.
+
+Shoal is not bash: no pipes, no $x, no heredocs, no 2>. Source, and what it means:`
+
+// card is the language by example; a test parses every source.
+var card = []struct{ src, says string }{
+	{`git status --short`, "commands as usual, globs and quotes too; known tools answer with tables, ^git forces plain text"},
+	{`(ls .).where(.type == "file").where(f => f.size > 1mb && f.name != "x").sort_by(.size).take(5).map({name: .name, kb: .size / 1kb})`, "a command as a value stands in parentheses; methods take the place of pipes"},
+	{`let n = (ls src).len(); "{n} files in {(pwd)}"`, "let is fixed, var can change (var i = 0; i += 1); '…' does not interpolate, so JSON goes there"},
+	{`let r = (^make test); {ok: r.ok, status: r.status, tail: r.stderr}`, "outcome of a command: .ok .status .signal .out .stdout .stderr; as a statement a failed one raises and ends the source"},
+	{`sh { make 2>&1 | tail -20 }`, "any bash, also python3 { … }; its text is .out"},
+	{`path("notes.txt").read.lines().where(.contains("TODO"))`, "files are read as text; cat gives bytes"},
+	{`"text\n".save("out.txt")`, ".append too; echo x > f and >> f work"},
+	{`"a\nb".feed(^sort)`, "stdin of a command"},
+	{`env.CI = "1"; cd sub`, "stays for later calls; with cwd: \"x\" { … } only inside"},
+	{`for f in ["a", "b"] { mkdir -p (f) }`, "(expr) puts a value into a command"},
+	{`if path("go.mod").exists { go build ./... } else { "no module" }`, ""},
+	{`json.parse('{"a": [1]}').a[0]`, ""},
+	{`rm missing catch e { e.msg }`, "handles what is raised; && and || join commands"},
+}
+
+const workflow = `
 
 Work like this.
-- Run once with shoal_exec, keep ref (out:N), look closer with shoal_get or shoal://out/N?path=.rows[0]&slice=0..50; never run again only to see more.
-- Changes: shoal_plan, read the effects, shoal_cap_request if approval is pending, shoal_apply.
-- Long work: background:true or timeout_ms gives task:N; read shoal://task/N and /stdout, subscribe to shoal://task/N, end it with shoal_cancel. timeout_ms never kills.
-- No answer or a lost connection: look into shoal_journal before repeating, or repeat with the same request_id.
+- Run once with shoal_exec, keep its ref (out:N), look closer with shoal_get or by reading shoal://out/N?path=.rows[0]&slice=0..50. Never run again only to see more.
+- Changes: shoal_plan, read its effects, shoal_cap_request if an approval is pending, shoal_apply.
+- Long work: background:true, or timeout_ms, gives task:N. Read shoal://task/N and shoal://task/N/stdout, subscribe to shoal://task/N, end it with shoal_cancel. timeout_ms never kills, deadline_ms does.
+- No answer or a lost connection: look into shoal_journal before you repeat, or repeat with the same request_id.
 - Programs that need a terminal: shoal_pty_*, with wait instead of polling.
-- Errors are results with isError: code, message, data.hint. -32001 source does not parse; -32002 it raised; -32010 policy refuses; -32011 needs approval; -32012 plan again; -32040 a limit: wait or cancel.`
+- Errors are results with isError: code, message, data (hint, span, ref). -32001 the source does not parse; -32002 it raised; -32010 policy refuses; -32011 needs approval; -32012 plan again; -32040 a limit: wait, cancel or close.`

@@ -13,8 +13,8 @@ import (
 // twice the last one counts, as with encoding/json.
 func member(object []byte, name string) []byte {
 	var found []byte
-	eachMember(object, func(key string, value []byte) bool {
-		if key == name {
+	eachMember(object, func(key, value []byte) bool {
+		if string(key) == name {
 			found = value
 		}
 		return true
@@ -24,10 +24,13 @@ func member(object []byte, name string) []byte {
 
 // eachMember visits the members of an object in order, keys decoded and values
 // raw, until visit says false. It reports whether raw is an object.
-func eachMember(raw []byte, visit func(key string, value []byte) bool) bool {
+func eachMember(raw []byte, visit func(key, value []byte) bool) bool {
 	return walk(raw, '{', func(i int) (int, bool) {
 		end := skipString(raw, i)
-		key := unquote(raw[i:end])
+		key := raw[i+1 : end-1]
+		if bytes.IndexByte(key, '\\') >= 0 {
+			key = []byte(unquote(raw[i:end]))
+		}
 		i = skipSpace(raw, skipSpace(raw, end)+1) // over the colon
 		end = skipValue(raw, i)
 		return end, visit(key, raw[i:end])

@@ -94,7 +94,8 @@ func checkDescribed(t *testing.T, where string, schema []byte) {
 	if at(t, string(schema), "type") == "object" && member(schema, "additionalProperties") == nil {
 		t.Errorf("%s: open object %s", where, schema)
 	}
-	eachMember(member(schema, "properties"), func(name string, value []byte) bool {
+	eachMember(member(schema, "properties"), func(key, value []byte) bool {
+		name := string(key)
 		if at(t, string(value), "description") == "" {
 			t.Errorf("%s.%s: no description", where, name)
 		}
@@ -114,7 +115,7 @@ func checkDescribed(t *testing.T, where string, schema []byte) {
 
 // TestDescriptionBudget: an agent pays for every word in every conversation.
 func TestDescriptionBudget(t *testing.T) {
-	total := len(instructions)
+	total := len(instructions())
 	for _, tool := range toolTable() {
 		total += len(tool.doc)
 		if !strings.Contains(tool.doc, "xample") && tool.name != "shoal_pty_list" {
@@ -124,7 +125,7 @@ func TestDescriptionBudget(t *testing.T) {
 	if total > 8<<10 {
 		t.Errorf("descriptions and instructions take %d bytes", total)
 	}
-	t.Logf("instructions %d bytes, with tool descriptions %d", len(instructions), total)
+	t.Logf("instructions %d bytes, with tool descriptions %d", len(instructions()), total)
 }
 
 // argumentCases are arguments that are right, and ones that are wrong with what

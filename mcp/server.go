@@ -54,7 +54,7 @@ func NewServer(o Options) (*Server, error) {
 	s := &Server{o: o, tools: map[string]*tool{}}
 	s.library = server.NewMCPServer("shoal", o.Version,
 		server.WithTitle("Shoal"),
-		server.WithInstructions(instructions),
+		server.WithInstructions(instructions()),
 		server.WithToolCapabilities(false),
 		server.WithResourceCapabilities(true, true),
 		server.WithLogging(),

@@ -210,7 +210,8 @@ func (s *shape) checkObject(dst, raw []byte, path string) ([]byte, error) {
 	dst = append(dst, '{')
 	var failed error
 	seen := make([]string, 0, 8)
-	eachMember(raw, func(key string, value []byte) bool {
+	eachMember(raw, func(member, value []byte) bool {
+		key := string(member)
 		in := join(path, key)
 		for _, k := range seen {
 			if k == key {

@@ -132,7 +132,7 @@ func terminalTools() []*tool {
 // terminal, and a plan comes alone.
 func prepareOpen(args []byte) ([]byte, *messages.Error) {
 	n := 0
-	eachMember(args, func(string, []byte) bool { n++; return true })
+	eachMember(args, func(_, _ []byte) bool { n++; return true })
 	switch plan, cmd := member(args, "plan_ref"), member(args, "cmd"); {
 	case plan == nil && cmd == nil:
 		return nil, messages.Errorf(messages.CodeInvalidParams, "cmd: required property is missing (a string), unless plan_ref is given")
