@@ -1,6 +1,8 @@
 package builtin
 
 import (
+	"errors"
+	"io/fs"
 	"slices"
 
 	"shoal.dev/shoal/lang/effect"
@@ -24,7 +26,13 @@ func headPwd(c *interp.HeadCall) (value.Value, error) {
 	if _, err := parseWords(c, nil, 0); err != nil {
 		return value.Null, err
 	}
-	return value.Path(c.M.Cwd()), nil
+	cwd := c.M.Cwd()
+	if h := c.M.Host(); h != nil && h.Files != nil {
+		if _, err := h.Files.Stat(c.M.Context(), cwd); errors.Is(err, fs.ErrNotExist) {
+			return value.Null, hintErr(c.Span, value.CodeNotFound, "cd to one that does", "the working directory %s does not exist any more", lossy(cwd))
+		}
+	}
+	return value.Path(cwd), nil
 }
 
 // directory is the canonical path of an existing directory.
