@@ -214,7 +214,7 @@ func readOutput(r *Run, stream string, buf []byte, offset int64) (n int, eof boo
 	if stream == "stderr" {
 		o = out.Stderr
 	}
-	n, _ = o.ReadText(buf, offset)
+	n, _ = o.ReadText(buf, offset, ended)
 	return n, ended && offset+int64(n) >= o.Len()
 }
 

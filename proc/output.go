@@ -74,14 +74,15 @@ func (o *Output) Total() int64 { _, total, _ := o.s.sizes(); return total }
 func (o *Output) ReadAt(p []byte, off int64) (int, error) { return o.s.ReadAt(p, off) }
 
 // ReadText is ReadAt that does not end inside a character: a character whose
-// end is not yet there, or not in p, is left for the next read. Bytes that are
-// no UTF-8 pass as they are.
-func (o *Output) ReadText(p []byte, off int64) (int, error) {
+// end is not yet there, or not in p, is left for the next read, unless the
+// output has ended or p is too small for it. Bytes that are no UTF-8 pass as
+// they are.
+func (o *Output) ReadText(p []byte, off int64, ended bool) (int, error) {
 	n, err := o.s.ReadAt(p, off)
 	if err != nil && err != io.EOF {
 		return n, err
 	}
-	if whole := WholeRunes(p[:n]); whole > 0 {
+	if whole := WholeRunes(p[:n]); whole > 0 || !ended && n < len(p) {
 		return whole, err
 	}
 	return n, err
