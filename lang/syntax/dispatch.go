@@ -253,19 +253,12 @@ func (p *parser) dotArgument(i int) bool {
 }
 
 // spaced reports whether a blank at pos separates an operator from a right
-// operand. Where none can follow only some operators (those that are no words
-// of their own) still wait for one.
-func (p *parser) spaced(pos int, atLineEnd bool) bool {
-	c := p.at(pos)
-	if c == '\n' || c == 0 {
-		return atLineEnd
+// operand. Where none can follow, atEnd says whether the operator still is one
+// that waits for it, or a word of its own.
+func (p *parser) spaced(pos int, atEnd bool) bool {
+	after := p.skipBlank(pos)
+	if c := p.at(after); c == 0 || strings.IndexByte("\n;)}&|<>,]", c) >= 0 || c == '#' && after > pos {
+		return atEnd
 	}
-	if !isBlank(c) && lineJoin(p.src, pos) == 0 {
-		return false
-	}
-	c = p.at(p.skipBlank(pos))
-	if c == '\n' || c == 0 || c == '#' {
-		return atLineEnd
-	}
-	return strings.IndexByte(";)}&|<>,]", c) < 0
+	return after > pos
 }

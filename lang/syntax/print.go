@@ -47,6 +47,7 @@ func (p *printer) line() {
 // would belong to the statement above it.
 func (p *printer) separate(next Node) {
 	word := firstWord(next)
+	word = word[:identEnd(word, 0)]
 	if word == "catch" || word == "else" || p.inline {
 		p.put(";")
 	}
@@ -193,7 +194,11 @@ func (p *printer) typed(t *Type) {
 func (p *printer) typ(t *Type) {
 	p.put(t.Name)
 	for i, a := range t.Args {
-		p.put([]string{"<", ", "}[min(i, 1)])
+		if i == 0 {
+			p.put("<")
+		} else {
+			p.put(", ")
+		}
 		p.typ(a)
 	}
 	if len(t.Args) > 0 {
