@@ -121,7 +121,7 @@ func checkSDKCalls(t *testing.T, cs *sdk.ClientSession, k *fakeKernel, progress 
 	}
 
 	release := make(chan struct{})
-	k.serve["task.cancel"] = blocking(release)
+	k.set("task.cancel", blocking(release))
 	params := &sdk.CallToolParams{Name: "shoal_cancel", Arguments: map[string]any{"task": "task:9"}}
 	params.SetProgressToken("tok")
 	done := make(chan error, 1)
@@ -140,12 +140,12 @@ func checkSDKCalls(t *testing.T, cs *sdk.ClientSession, k *fakeKernel, progress 
 	}
 
 	gone, cancel := context.WithCancel(ctx)
-	k.serve["journal.query"] = func(ctx context.Context, _ json.RawMessage) (json.RawMessage, *messages.Error) {
+	k.set("journal.query", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, *messages.Error) {
 		cancel()
 		<-ctx.Done()
 		close(done)
 		return nil, messages.Errorf(messages.CodeInterrupted, "gone")
-	}
+	})
 	if _, err := cs.CallTool(gone, &sdk.CallToolParams{Name: "shoal_journal", Arguments: map[string]any{}}); err == nil {
 		t.Error("a cancelled call is answered")
 	}

@@ -29,7 +29,7 @@ func (p *peer) dispatch(req request) (job, *messages.Error) {
 		return job{}, messages.Errorf(messages.CodeMethodNotFound, "method %s not found: this server speaks revisions up to 2025-11-25", req.method)
 	}
 	method, params := req.method, bytes.Clone(req.params)
-	return job{run: func(ctx context.Context) (json.RawMessage, *messages.Error) {
+	return job{inOrder: method == "initialize", run: func(ctx context.Context) (json.RawMessage, *messages.Error) {
 		result, refusal := p.s.handle(ctx, p.session, method, params)
 		if refusal == nil && method == "initialize" {
 			result = p.introduce(result)
@@ -187,7 +187,7 @@ func (p *peer) introduce(result json.RawMessage) json.RawMessage {
 		b.WriteString("\n\nYou are in session " + string(at.Session) + " as " + string(at.Principal) + ", cwd " + at.Cwd.Display + ".")
 	}
 	if at.RestartedAt != 0 {
-		b.WriteString(" The kernel was restarted since the session began: tasks and terminals of before are gone.")
+		b.WriteString(" The session was restored after a restart: tasks and terminals of before have ended.")
 	}
 	fields["instructions"] = appendString(nil, b.String())
 	return messages.JSON(fields)

@@ -48,21 +48,23 @@ func (k *fakeKernel) answer(method, result string) {
 	}
 }
 
-// refuse makes a method answer with an error.
-func (k *fakeKernel) refuse(method string, e *messages.Error) {
-	k.serve[method] = func(context.Context, json.RawMessage) (json.RawMessage, *messages.Error) { return nil, e }
+// set changes a method while the kernel is being served.
+func (k *fakeKernel) set(method string, serve func(context.Context, json.RawMessage) (json.RawMessage, *messages.Error)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.serve[method] = serve
 }
 
 func (k *fakeKernel) Begin(method string, params json.RawMessage) (Call, *messages.Error) {
 	k.mu.Lock()
 	k.begun = append(k.begun, strings.TrimSpace(method+" "+string(params)))
+	serve := k.serve[method]
 	k.mu.Unlock()
 	if check := k.check[method]; check != nil {
 		if refusal := check(params); refusal != nil {
 			return nil, refusal
 		}
 	}
-	serve := k.serve[method]
 	if serve == nil {
 		return nil, messages.Errorf(messages.CodeMethodNotFound, "method %s is not served by this kernel", method)
 	}

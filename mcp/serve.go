@@ -50,9 +50,10 @@ type peer struct {
 	session *session
 	listed  atomic.Bool // the client has a resource list that may grow stale
 
-	mu   sync.Mutex
-	open map[*openCall]struct{}
-	wait sync.WaitGroup
+	mu    sync.Mutex
+	open  map[*openCall]struct{}
+	bytes int // of the frames of open calls
+	wait  sync.WaitGroup
 
 	subs  subscriptions
 	marks marks
@@ -70,6 +71,7 @@ type job struct {
 // openCall is a request that has no answer yet.
 type openCall struct {
 	id       json.RawMessage
+	size     int // of its frame
 	job      job
 	cancel   context.CancelFunc
 	gone     bool // guarded by peer.mu: cancelled or abandoned
@@ -111,7 +113,7 @@ func (p *peer) frame(ctx context.Context, line []byte) {
 	case req.id == nil:
 		p.notification(ctx, req)
 	default:
-		p.request(ctx, req)
+		p.request(ctx, req, len(line))
 	}
 }
 
@@ -125,14 +127,10 @@ func (p *peer) notification(ctx context.Context, req request) {
 }
 
 // request hands a call over and leaves the waiting to a goroutine.
-func (p *peer) request(ctx context.Context, req request) {
+func (p *peer) request(ctx context.Context, req request, size int) {
 	id := bytes.Clone(req.id)
-	p.mu.Lock()
-	used := len(p.open)
-	p.mu.Unlock()
-	if used >= p.s.o.InFlight {
-		p.refuse(id, messages.Errorf(messages.CodeQuota, "too many open calls on one connection").
-			With(map[string]any{"name": messages.CodeQuota.Name(), "limit": p.s.o.InFlight, "used": used}))
+	if refusal := p.room(size); refusal != nil {
+		p.refuse(id, refusal)
 		return
 	}
 	j, refusal := p.begin(req)
@@ -141,9 +139,10 @@ func (p *peer) request(ctx context.Context, req request) {
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	o := &openCall{id: id, job: j, cancel: cancel, finished: make(chan struct{})}
+	o := &openCall{id: id, size: size, job: j, cancel: cancel, finished: make(chan struct{})}
 	p.mu.Lock()
 	p.open[o] = struct{}{}
+	p.bytes += size
 	p.mu.Unlock()
 	p.wait.Go(func() { p.await(ctx, o) })
 	if j.inOrder {
@@ -154,6 +153,26 @@ func (p *peer) request(ctx context.Context, req request) {
 		case <-timer.C:
 		}
 	}
+}
+
+// room refuses a call beyond the limits of what one connection may have open. A
+// call that is alone always has room.
+func (p *peer) room(size int) *messages.Error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch calls := len(p.open); {
+	case calls >= p.s.o.InFlight:
+		return overLimit("open calls", p.s.o.InFlight, calls)
+	case calls > 0 && p.bytes+size > inFlightBytes:
+		return overLimit("bytes of open calls", inFlightBytes, p.bytes)
+	}
+	return nil
+}
+
+// overLimit is the refusal of what would pass a limit of one connection.
+func overLimit(what string, limit, used int) *messages.Error {
+	return messages.Errorf(messages.CodeQuota, "a connection may have %d %s", limit, what).
+		With(map[string]any{"name": messages.CodeQuota.Name(), "limit": limit, "used": used})
 }
 
 // inOrderWait bounds how long the reading of frames waits for a call that ought
@@ -169,6 +188,7 @@ func (p *peer) await(ctx context.Context, o *openCall) {
 	result, refusal := p.outcome(ctx, o.job)
 	p.mu.Lock()
 	delete(p.open, o)
+	p.bytes -= o.size
 	silent := o.gone
 	p.mu.Unlock()
 	switch {

@@ -238,6 +238,22 @@ func TestLimit(t *testing.T) {
 	c.call("5", "ping", "{}")
 }
 
+// TestByteLimit: a few huge calls are one too many as well.
+func TestByteLimit(t *testing.T) {
+	p := &peer{s: &Server{o: Options{InFlight: 10}}, open: map[*openCall]struct{}{}}
+	if refusal := p.room(inFlightBytes + 1); refusal != nil {
+		t.Errorf("a call that is alone: %v", refusal)
+	}
+	p.open[&openCall{}] = struct{}{}
+	p.bytes = inFlightBytes - 5
+	if refusal := p.room(5); refusal != nil {
+		t.Errorf("a call that fits: %v", refusal)
+	}
+	if refusal := p.room(6); refusal == nil || refusal.Code != messages.CodeQuota {
+		t.Errorf("a call that does not fit: %v", refusal)
+	}
+}
+
 // TestDuplicateIDs: both calls are answered.
 func TestDuplicateIDs(t *testing.T) {
 	k := newFake()

@@ -18,6 +18,9 @@ import (
 const (
 	// MaxInFlight is how many calls of one connection may be open at once.
 	MaxInFlight = 1024
+	// inFlightBytes is how large the frames of one connection's open calls may
+	// be together.
+	inFlightBytes = 64 << 20
 	// DrainGrace is how long the open calls of a connection that ended may
 	// still be answered.
 	DrainGrace = 2 * time.Second

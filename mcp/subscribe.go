@@ -64,8 +64,7 @@ func (s *subscriptions) add(sub *subscription) *messages.Error {
 	case s.ended:
 		return messages.Errorf(messages.CodeInterrupted, "the connection has ended")
 	case len(s.byURI) >= subscriptionLimit:
-		return messages.Errorf(messages.CodeQuota, "a connection may follow %d resources", subscriptionLimit).
-			With(map[string]any{"name": messages.CodeQuota.Name(), "limit": subscriptionLimit, "used": len(s.byURI)})
+		return overLimit("subscriptions", subscriptionLimit, len(s.byURI))
 	}
 	s.byURI[sub.uri] = sub
 	return nil

@@ -13,20 +13,20 @@ import (
 // are coalesced.
 type view struct {
 	channels []string
-	// touches reports whether an event of a channel concerns the view.
-	touches func(channel string, payload []byte) bool
+	// touches reports whether an event concerns the view.
+	touches func(payload []byte) bool
 	// probe reads the view where events alone do not tell whether it changed.
 	probe *source
 }
 
 // viewOf is the view that a resource is, nil if it is none.
 func viewOf(t target) *view {
-	every := func(string, []byte) bool { return true }
+	every := func([]byte) bool { return true }
 	switch {
 	case t.kind == "jobs":
 		return &view{channels: []string{"jobs"}, touches: every}
 	case t.kind == "session" && t.id == "cwd":
-		return &view{channels: []string{"session"}, touches: func(_ string, payload []byte) bool {
+		return &view{channels: []string{"session"}, touches: func(payload []byte) bool {
 			return json.Valid(payload) && unquote(member(payload, "kind")) == "cwd"
 		}}
 	case t.kind == "plan":
@@ -37,17 +37,23 @@ func viewOf(t target) *view {
 	return nil
 }
 
-// followView follows the channels of a view.
+// followView follows the channels of a view, as far as the caller may; one at
+// least.
 func (p *peer) followView(ctx context.Context, uri string, v *view, begin <-chan struct{}) (*subscription, *messages.Error) {
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	sub := &subscription{uri: uri, cancel: cancel}
+	var refused *messages.Error
 	for _, channel := range v.channels {
 		cursor, refusal := p.backend.Subscribe(channel, nil)
 		if refusal != nil {
-			sub.stop()
-			return nil, refusal
+			refused = refusal
+			continue
 		}
 		sub.cursors = append(sub.cursors, cursor)
+	}
+	if len(sub.cursors) == 0 {
+		sub.stop()
+		return nil, refused
 	}
 	var seen json.RawMessage // read after the cursors stand, so that no change falls between
 	if v.probe != nil {
@@ -62,8 +68,8 @@ func (p *peer) followView(ctx context.Context, uri string, v *view, begin <-chan
 		return nil, refusal
 	}
 	changed := make(chan struct{}, 1)
-	for i, cursor := range sub.cursors {
-		sub.wait.Go(func() { p.watch(life, cursor, uri, v.channels[i], v, changed) })
+	for _, cursor := range sub.cursors {
+		sub.wait.Go(func() { p.watch(life, cursor, uri, v, changed) })
 	}
 	sub.wait.Go(func() {
 		if reached(life, begin) {
@@ -74,9 +80,9 @@ func (p *peer) followView(ctx context.Context, uri string, v *view, begin <-chan
 }
 
 // watch notes that an event concerns the view. Lost events may have.
-func (p *peer) watch(ctx context.Context, c Cursor, uri, channel string, v *view, changed chan<- struct{}) {
+func (p *peer) watch(ctx context.Context, c Cursor, uri string, v *view, changed chan<- struct{}) {
 	p.follow(ctx, c, uri, func(ev messages.Event, dropped *messages.Dropped) error {
-		if dropped != nil || v.touches(channel, ev.Payload) {
+		if dropped != nil || v.touches(ev.Payload) {
 			select {
 			case changed <- struct{}{}:
 			default:
