@@ -108,6 +108,7 @@ func (s *System) launch(g *guard, named func(*actor.Props, string) (*actor.PID, 
 	// Props are made per spawn, as the guard's state is.
 	props := actor.PropsFromProducer(g.spec.New,
 		actor.WithMailbox(func() actor.Mailbox { return g.box }),
+		actor.WithDispatcher(s.pool),
 		actor.WithReceiverMiddleware(g.middleware),
 		actor.WithSupervisor(s.strategy))
 	pid, err = named(props.Configure(more...), g.spec.Name)

@@ -71,7 +71,9 @@ func (s *System) Shutdown(ctx context.Context) error {
 	for _, name := range tops {
 		errs = append(errs, s.Stop(ctx, s.PID(name)))
 	}
-	return errors.Join(append(errs, s.calls.wait(ctx))...)
+	errs = append(errs, s.calls.wait(ctx))
+	s.pool.close()
+	return errors.Join(errs...)
 }
 
 // kill makes the actor that gets it panic.

@@ -41,6 +41,7 @@ type System struct {
 	strategy *strategy
 	events   events
 	calls    calls
+	pool     *pool
 
 	mu     sync.Mutex
 	guards map[string]*guard // by full name, from reservation until Stopped was handled
@@ -49,7 +50,7 @@ type System struct {
 
 // New starts an empty actor system. It costs some milliseconds and megabytes.
 func New(o Options) *System {
-	s := &System{log: o.Log, chaos: o.Chaos, guards: map[string]*guard{}}
+	s := &System{log: o.Log, chaos: o.Chaos, guards: map[string]*guard{}, pool: newPool()}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
