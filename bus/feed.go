@@ -176,8 +176,10 @@ func (f *feed) again() {
 	notify(f.wake)
 }
 
+// send publishes a batch. Without subscribers nothing is composed: core NATS
+// would drop it.
 func (f *feed) send(conn *nats.Conn, batch []messages.Published) error {
-	if conn == nil || len(batch) == 0 {
+	if conn == nil || len(batch) == 0 || conn.IsConnected() && f.subscriptions() == 0 {
 		return nil
 	}
 	for _, ev := range batch {
