@@ -43,8 +43,9 @@ type Backend interface {
 	Attached() messages.Attached
 	// Subscribe follows a channel: after since (exclusive) or, when it is nil,
 	// live only; nothing is lost or repeated. Beside the channels of the
-	// protocol it knows the channel "jobs", which has an event whenever the
-	// list of the session's tasks, or the state of one of them, has changed.
+	// protocol it may know the channel "jobs", which has an event whenever the
+	// list of the session's tasks, or the state of one of them, has changed;
+	// without it the list is asked for now and then while somebody follows it.
 	Subscribe(channel string, since *uint64) (Cursor, *messages.Error)
 }
 

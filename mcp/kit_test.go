@@ -10,6 +10,7 @@ import (
 	"net"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,6 +27,8 @@ const patience = 30 * time.Second
 type fakeKernel struct {
 	serve map[string]func(ctx context.Context, params json.RawMessage) (json.RawMessage, *messages.Error)
 	check map[string]func(params json.RawMessage) *messages.Error // refuses in Begin
+
+	unknown []string // channels that there are not
 
 	mu        sync.Mutex
 	begun     []string // method and params, in order
@@ -149,7 +152,7 @@ func (k *fakeKernel) openCursors() int {
 }
 
 func (k *fakeKernel) Subscribe(name string, since *uint64) (Cursor, *messages.Error) {
-	if strings.HasPrefix(name, "nothing") {
+	if name == "nothing" || slices.Contains(k.unknown, name) {
 		return nil, messages.Errorf(messages.CodeInvalidParams, "channel: there is no channel %q", name)
 	}
 	if name == "task.404" {

@@ -117,7 +117,7 @@ func checkDescribed(t *testing.T, where string, schema []byte) {
 func TestDescriptionBudget(t *testing.T) {
 	total := len(instructions())
 	for _, tool := range toolTable() {
-		total += len(tool.doc)
+		total += len(tool.doc) + descriptions(tool.input.schema(nil))
 		if !strings.Contains(tool.doc, "xample") && tool.name != "shoal_pty_list" {
 			t.Errorf("%s: no example", tool.name)
 		}
@@ -125,7 +125,21 @@ func TestDescriptionBudget(t *testing.T) {
 	if total > 8<<10 {
 		t.Errorf("descriptions and instructions take %d bytes", total)
 	}
-	t.Logf("instructions %d bytes, with tool descriptions %d", len(instructions()), total)
+	t.Logf("instructions %d bytes, with the descriptions of tools and arguments %d", len(instructions()), total)
+}
+
+// descriptions is the size of all descriptions in a schema.
+func descriptions(schema []byte) int {
+	n := 0
+	eachMember(schema, func(key, value []byte) bool {
+		if string(key) == "description" && value[0] == '"' {
+			n += len(value) - 2
+		}
+		n += descriptions(value)
+		return true
+	})
+	eachItem(schema, func(value []byte) bool { n += descriptions(value); return true })
+	return n
 }
 
 // argumentCases are arguments that are right, and ones that are wrong with what

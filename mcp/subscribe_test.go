@@ -179,6 +179,43 @@ func TestViewsAreCoalesced(t *testing.T) {
 	})
 }
 
+// TestJobsWithoutChannel: a kernel that has no channel for it is asked.
+func TestJobsWithoutChannel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newFake()
+		k.unknown = []string{"jobs"}
+		k.answer("task.list", `{"tasks":[{"task":"task:1","state":"running","stdout_len":1}]}`)
+		m, call := serveInMemory(t, k)
+		if frame := call(frameOf("1", "resources/subscribe", `{"uri":"shoal://jobs"}`)); at(t, frame, "error") != "" {
+			t.Fatal(frame)
+		}
+		told := func(what string, want int) {
+			t.Helper()
+			sleep(t.Context(), 2*pollPause)
+			synctest.Wait()
+			if len(m.frames) != want {
+				t.Errorf("%s: %d notices, want %d", what, len(m.frames), want)
+			}
+			for len(m.frames) > 0 {
+				<-m.frames
+			}
+		}
+		list := func(tasks string) {
+			k.set("task.list", func(context.Context, json.RawMessage) (json.RawMessage, *messages.Error) {
+				return json.RawMessage(tasks), nil
+			})
+		}
+		list(`{"tasks":[{"task":"task:1","state":"running","stdout_len":2}]}`)
+		told("more output", 0)
+		list(`{"tasks":[{"task":"task:1","state":"cancelling"}]}`)
+		told("another state", 1)
+		list(`{"tasks":[]}`)
+		told("the end", 1)
+		k.publish("journal", `{"id":1}`)
+		told("a submission", 1)
+	})
+}
+
 // TestPlanView: only a plan that has changed is told of.
 func TestPlanView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

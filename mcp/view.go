@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"time"
 
 	"shoal.dev/shoal/messages"
 )
@@ -17,14 +18,26 @@ type view struct {
 	touches func(payload []byte) bool
 	// probe reads the view where events alone do not tell whether it changed.
 	probe *source
+	// poll is asked now and then for changes of which no channel tells.
+	poll *source
+	// without is how to do without the channels; nil when that cannot be done.
+	without *view
 }
+
+// pollPause is the time between two questions of a poll.
+const pollPause = 500 * time.Millisecond
 
 // viewOf is the view that a resource is, nil if it is none.
 func viewOf(t target) *view {
 	every := func([]byte) bool { return true }
 	switch {
 	case t.kind == "jobs":
-		return &view{channels: []string{"jobs"}, touches: every}
+		// The end of a submission shows in the journal; what begins, and what a
+		// program starts beside itself, only in the list.
+		return &view{channels: []string{"jobs"}, touches: every, without: &view{
+			channels: []string{"journal"}, touches: every,
+			poll: &source{"task.list", json.RawMessage(`{"live":true}`)},
+		}}
 	case t.kind == "session" && t.id == "cwd":
 		return &view{channels: []string{"session"}, touches: func(payload []byte) bool {
 			return json.Valid(payload) && unquote(member(payload, "kind")) == "cwd"
@@ -51,8 +64,13 @@ func (p *peer) followView(ctx context.Context, uri string, v *view, begin <-chan
 		}
 		sub.cursors = append(sub.cursors, cursor)
 	}
-	if len(sub.cursors) == 0 {
-		sub.stop()
+	switch {
+	case len(sub.cursors) > 0 || v.poll != nil:
+	case v.without != nil:
+		cancel()
+		return p.followView(ctx, uri, v.without, begin)
+	default:
+		cancel()
 		return nil, refused
 	}
 	var seen json.RawMessage // read after the cursors stand, so that no change falls between
@@ -71,6 +89,9 @@ func (p *peer) followView(ctx context.Context, uri string, v *view, begin <-chan
 	for _, cursor := range sub.cursors {
 		sub.wait.Go(func() { p.watch(life, cursor, uri, v, changed) })
 	}
+	if v.poll != nil {
+		sub.wait.Go(func() { p.poll(life, *v.poll, changed) })
+	}
 	sub.wait.Go(func() {
 		if reached(life, begin) {
 			p.tell(life, uri, v, seen, changed)
@@ -83,13 +104,37 @@ func (p *peer) followView(ctx context.Context, uri string, v *view, begin <-chan
 func (p *peer) watch(ctx context.Context, c Cursor, uri string, v *view, changed chan<- struct{}) {
 	p.follow(ctx, c, uri, func(ev messages.Event, dropped *messages.Dropped) error {
 		if dropped != nil || v.touches(ev.Payload) {
-			select {
-			case changed <- struct{}{}:
-			default:
-			}
+			signal(changed)
 		}
 		return nil
 	})
+}
+
+func signal(changed chan<- struct{}) {
+	select {
+	case changed <- struct{}{}:
+	default:
+	}
+}
+
+// poll notes when the tasks in a list, or their states, have changed.
+func (p *peer) poll(ctx context.Context, src source, changed chan<- struct{}) {
+	var seen []byte
+	for first := true; first || sleep(ctx, pollPause); first = false {
+		list, refusal := p.ask(ctx, src.method, src.params)
+		if refusal != nil {
+			continue
+		}
+		var now []byte
+		eachItem(member(list, "tasks"), func(item []byte) bool {
+			now = append(append(now, member(item, "task")...), member(item, "state")...)
+			return true
+		})
+		if !first && !bytes.Equal(now, seen) {
+			signal(changed)
+		}
+		seen = now
+	}
 }
 
 // tell sends a notice when the view has changed, and then none for a while; the
