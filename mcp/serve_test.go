@@ -375,6 +375,7 @@ func TestEndAbandonsTheRest(t *testing.T) {
 	k := newFake()
 	k.serve["exec"] = blocking(nil)
 	k.serve["events.read"] = k.readEvents
+	k.answer("session.cwd", `{"display":"/"}`)
 	c := dial(t, k, Options{Grace: time.Millisecond})
 	c.call("1", "resources/subscribe", `{"uri":"shoal://events/journal"}`)
 	c.call("2", "resources/subscribe", `{"uri":"shoal://session/cwd"}`)

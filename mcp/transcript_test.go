@@ -137,7 +137,18 @@ func scene() *fakeKernel {
 	k.answer("journal.query", `{"entries":[{"id":12,"ts":1700000000000000000,"session":"work","principal":"uid:1000","kind":"exec","src":"git status\nls","head":"git","ok":true,"status":"done","effects":[],"dur_ns":1,"ref":"out:3"}],"next":"c2"}`)
 	k.answer("task.cancel", `{"task":"task:9","state":"cancelling"}`)
 	k.answer("cap.request", `{"status":"approval_pending","uncovered":["fs_write"],"caps_enforced":false}`)
-	k.answer("session.cwd", `{"display":"/home/me"}`)
+	k.serve["session.cwd"] = func(context.Context, json.RawMessage) (json.RawMessage, *messages.Error) {
+		moves := k.channel("session")
+		moves.mu.Lock()
+		defer moves.mu.Unlock()
+		display := "/home/me"
+		for _, ev := range moves.events {
+			if unquote(member(ev.Payload, "kind")) == "cwd" {
+				display += "/sub"
+			}
+		}
+		return messages.JSON(messages.PathView{Display: display}), nil
+	}
 	k.answer("session.env", `{"granted":true,"names":["HOME"]}`)
 	k.answer("session.reef", `{"scope":null}`)
 	k.answer("task.list", `{"tasks":[{"task":"task:9","state":"running","src":"make  -j2\nall"},{"task":"task:8","state":"completed","src":"true"}]}`)

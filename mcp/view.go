@@ -9,13 +9,11 @@ import (
 	"shoal.dev/shoal/messages"
 )
 
-// view is a subscribable resource that is no channel itself: events of some
+// view is a subscribable resource that is no channel itself: any event of some
 // channels may mean that it has changed. Notices about it have no number and
 // are coalesced.
 type view struct {
 	channels []string
-	// touches reports whether an event concerns the view.
-	touches func(payload []byte) bool
 	// probe reads the view where events alone do not tell whether it changed.
 	probe *source
 	// poll is asked now and then for changes of which no channel tells.
@@ -29,23 +27,20 @@ const pollPause = 500 * time.Millisecond
 
 // viewOf is the view that a resource is, nil if it is none.
 func viewOf(t target) *view {
-	every := func([]byte) bool { return true }
 	switch {
 	case t.kind == "jobs":
 		// The end of a submission shows in the journal; what begins, and what a
 		// program starts beside itself, only in the list.
-		return &view{channels: []string{"jobs"}, touches: every, without: &view{
-			channels: []string{"journal"}, touches: every,
-			poll: &source{"task.list", json.RawMessage(`{"live":true}`)},
+		return &view{channels: []string{"jobs"}, without: &view{
+			channels: []string{"journal"},
+			poll:     &source{"task.list", json.RawMessage(`{"live":true}`)},
 		}}
 	case t.kind == "session" && t.id == "cwd":
-		return &view{channels: []string{"session"}, touches: func(payload []byte) bool {
-			return json.Valid(payload) && unquote(member(payload, "kind")) == "cwd"
-		}}
+		return &view{channels: []string{"session", "journal"}, probe: &source{"session.cwd", nil}}
 	case t.kind == "plan":
 		// Approvals are told of; that a plan was applied shows in the journal.
 		probe := source{"plan.get", messages.JSON(map[string]string{"plan_ref": t.ref()})}
-		return &view{channels: []string{"approval", "journal"}, touches: every, probe: &probe}
+		return &view{channels: []string{"approval", "journal"}, probe: &probe}
 	}
 	return nil
 }
@@ -87,7 +82,7 @@ func (p *peer) followView(ctx context.Context, uri string, v *view, begin <-chan
 	}
 	changed := make(chan struct{}, 1)
 	for _, cursor := range sub.cursors {
-		sub.wait.Go(func() { p.watch(life, cursor, uri, v, changed) })
+		sub.wait.Go(func() { p.watch(life, cursor, uri, changed) })
 	}
 	if v.poll != nil {
 		sub.wait.Go(func() { p.poll(life, *v.poll, changed) })
@@ -100,12 +95,10 @@ func (p *peer) followView(ctx context.Context, uri string, v *view, begin <-chan
 	return sub, nil
 }
 
-// watch notes that an event concerns the view. Lost events may have.
-func (p *peer) watch(ctx context.Context, c Cursor, uri string, v *view, changed chan<- struct{}) {
-	p.follow(ctx, c, uri, func(ev messages.Event, dropped *messages.Dropped) error {
-		if dropped != nil || v.touches(ev.Payload) {
-			signal(changed)
-		}
+// watch notes that a view may have changed.
+func (p *peer) watch(ctx context.Context, c Cursor, uri string, changed chan<- struct{}) {
+	p.follow(ctx, c, uri, func(messages.Event, *messages.Dropped) error {
+		signal(changed)
 		return nil
 	})
 }
