@@ -164,7 +164,7 @@ func (b *backend) shutdown(noParams) (wire.Call, *messages.Error) {
 // publish writes an event through the journal.
 func (b *backend) publish(ctx context.Context, draft messages.Draft) (uint64, *messages.Error) {
 	a, err := supervisor.Ask(ctx, b.g.o.Sys, b.g.o.To.Journal, messages.Append{
-		Record: messages.Record{Key: "event-" + b.g.o.KernelID + "-" + b.key(), Events: []messages.Draft{draft}},
+		Record: messages.Record{Key: "event-" + b.key(), Events: []messages.Draft{draft}},
 	})
 	switch {
 	case err != nil:

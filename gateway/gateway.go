@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -75,6 +76,7 @@ type Options struct {
 // Gateway serves connections until it is closed.
 type Gateway struct {
 	o      Options
+	boot   string // distinguishes this kernel's connections from its predecessors'
 	nextID atomic.Uint64
 	refuse atomic.Bool // no new work is taken
 
@@ -95,7 +97,7 @@ func New(o Options) *Gateway {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
-	return &Gateway{o: o, ctx: ctx, cancel: cancel, conns: map[*conn]struct{}{}}
+	return &Gateway{o: o, boot: rand.Text()[:8], ctx: ctx, cancel: cancel, conns: map[*conn]struct{}{}}
 }
 
 // Serve accepts connections from l until l is closed.
@@ -136,7 +138,7 @@ func (g *Gateway) admit(c *net.UnixConn) {
 		c.Close()
 		return
 	}
-	k := &conn{g: g, id: fmt.Sprintf("conn-%d", g.nextID.Add(1)), uid: uid, wire: wire.NewConn(c)}
+	k := &conn{g: g, id: fmt.Sprintf("conn-%s-%d", g.boot, g.nextID.Add(1)), uid: uid, wire: wire.NewConn(c)}
 	g.conns[k] = struct{}{}
 	g.wait.Go(func() {
 		k.serve(g.ctx)

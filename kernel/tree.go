@@ -34,6 +34,9 @@ func (k *Kernel) buildTree(left actors.Interrupted) error {
 	if err := actors.RestoreTasks(k.deps, left); err != nil {
 		return err
 	}
+	if err := k.closeEntries(); err != nil {
+		return err
+	}
 	plans, err := actors.LoadPlans(k.deps)
 	if err != nil {
 		return fmt.Errorf("read plans: %w", err)
