@@ -1,0 +1,35 @@
+// Package chaos kills what can be killed while callers work: the kernel's
+// process with -9, its actors one by one, its journal's disk. Callers write
+// values that say who wrote them and when, and keep a ledger of what was
+// acknowledged; after each blow the ledger is held against the kernel. Runs are
+// bounded by counts, -cycles and -rounds; times are printed, not judged.
+package chaos
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	"shoal.dev/shoal/test/kit"
+)
+
+var (
+	cycles = flag.Int("cycles", 6, "kill the kernel's process `N` times")
+	rounds = flag.Int("rounds", 2, "run each in-process storm `N` times")
+)
+
+// bin holds the binaries under test; TestMain sets it before any test runs.
+var bin string
+
+func TestMain(m *testing.M) {
+	dir, remove, err := kit.Bin()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+	bin = dir
+	status := m.Run()
+	remove()
+	os.Exit(status)
+}
