@@ -23,7 +23,7 @@ Shoal is not bash: no pipes, no $x, no heredocs, no 2>. Source, and what it mean
 
 // card is the language by example; a test parses every source.
 var card = []struct{ src, says string }{
-	{`git status --short`, "commands as usual, globs and quotes too; known tools answer with tables, ^git forces plain text"},
+	{`git status --short`, "commands as usual, globs and quotes too; text that is one JSON document becomes a value"},
 	{`(ls .).where(.type == "file").where(f => f.size > 1mb && f.name != "x").sort_by(.size).take(5).map({name: .name, kb: .size / 1kb})`, "a command as a value stands in parentheses; methods take the place of pipes"},
 	{`let n = (ls src).len(); "{n} files in {(pwd)}"`, "let is fixed, var can change (var i = 0; i += 1); '…' does not interpolate, so JSON goes there"},
 	{`let r = (^make test); {ok: r.ok, status: r.status, tail: r.stderr}`, "outcome of a command: .ok .status .signal .out .stdout .stderr; as a statement a failed one raises and ends the source"},
