@@ -32,6 +32,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	ready := readyPipe(f.readyFD)
 	kernel.SetMemory()
+	signals := make(chan os.Signal, 4) // a signal counts from the first moment
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	k, err := kernel.Start(f.options)
 	if err != nil {
 		ready.say("error " + err.Error())
@@ -40,7 +42,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	ready.say("ready " + k.Socket())
 	fmt.Fprintf(stderr, "shoal-kernel: ready %s\n", k.Socket())
-	if err := wait(k); err != nil {
+	if err := wait(k, signals); err != nil {
 		fmt.Fprintf(stderr, "error: stop: %v\n", err)
 		return 1
 	}
@@ -49,9 +51,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 
 // wait serves until a signal or a client asks to stop; a second signal ends the
 // process at once.
-func wait(k *kernel.Kernel) error {
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+func wait(k *kernel.Kernel, signals <-chan os.Signal) error {
 	for {
 		select {
 		case s := <-signals:
