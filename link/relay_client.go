@@ -55,7 +55,10 @@ func (r *relay) fromClient(ctx context.Context) {
 
 // clientFrame passes one frame on; false when the client is gone.
 func (r *relay) clientFrame(ctx context.Context, w *kernelWriter, line []byte) bool {
-	head, _ := wire.Peek(line) // what is no object is the kernel's to refuse
+	head, ok := wire.Peek(line)
+	if !ok {
+		head = wire.Head{} // the kernel's to refuse, without an id
+	}
 	request := head.IsRequest()
 	for {
 		conn, refusal := r.ready(ctx, request || head.Method == nil && head.ID == nil)
