@@ -26,6 +26,12 @@ func Guard(h *interp.Host, check Check) *interp.Host {
 	if h.Programs != nil {
 		out.Programs = guardedPrograms{h.Programs, check}
 	}
+	if h.Net != nil {
+		out.Net = guardedNet{h.Net, check}
+	}
+	if h.Secrets != nil {
+		out.Secrets = guardedSecrets{h.Secrets, check}
+	}
 	return &out
 }
 
@@ -187,4 +193,32 @@ func (g guardedPrograms) Exec(ctx context.Context, s interp.ExecSpec) (*interp.E
 		return nil, err
 	}
 	return g.in.Exec(ctx, s)
+}
+
+type guardedNet struct {
+	in    interp.Net
+	check Check
+}
+
+// Fetch judges every place that the request goes to.
+func (g guardedNet) Fetch(ctx context.Context, r interp.NetRequest) (*interp.NetResponse, error) {
+	r.Permit = func(host, port string) error {
+		if err := g.check(effect.Effect{Kind: effect.NetConnect, Host: host, Port: port}); err != nil {
+			return err
+		}
+		return nil
+	}
+	return g.in.Fetch(ctx, r)
+}
+
+type guardedSecrets struct {
+	in    interp.Secrets
+	check Check
+}
+
+func (g guardedSecrets) Secret(ctx context.Context, name string) ([]byte, error) {
+	if err := g.check(effect.Effect{Kind: effect.SecretUse, Name: name}); err != nil {
+		return nil, err
+	}
+	return g.in.Secret(ctx, name)
 }

@@ -55,6 +55,9 @@ func (c *Compiler) Library() *builtin.Lib { return c.lib }
 
 // Run runs the program to its end and gives its value; see interp.Program.Run.
 func (p *Program) Run(ctx context.Context, r interp.Run) (value.Value, error) {
+	if r.Planner == nil {
+		r.Planner = planner{p.lib}
+	}
 	return p.code.Run(ctx, r)
 }
 

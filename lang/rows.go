@@ -84,10 +84,12 @@ func (b bindings) Cwd() string { return b.s.Cwd() }
 
 func (b bindings) Lookup(name string) (v value.Value, variable, ok bool) {
 	v, kind, ok := b.s.Lookup(name)
-	return v, kind == interp.BindVar, ok
+	return v, kind == interp.BindVar || kind == interp.BindExport, ok
 }
 
 func (b bindings) Code(v value.Value) (plan.Code, bool) {
-	lambda, command, captured, ok := b.s.Code(v)
-	return plan.Code{Lambda: lambda, Alias: command, Captured: captured}, ok
+	c, ok := b.s.Code(v)
+	return plan.Code{
+		Lambda: c.Lambda, Alias: c.Alias, Captured: c.Captured, Variables: c.Variables, Closed: c.Closed,
+	}, ok
 }

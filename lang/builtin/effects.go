@@ -142,15 +142,19 @@ func globEffects(args []interp.EffectArg, cwd string) []effect.Effect {
 	return pathEffects(effect.FSRead, firstOr(args, "pattern"), cwd)
 }
 
-// runEffects is a program whose doings cannot be followed.
+// runEffects is a program or script whose doings cannot be followed here.
 func runEffects(args []interp.EffectArg, cwd string) []effect.Effect {
 	of := firstOr(args, "target")
 	argv0 := effect.Any
 	if len(of) > 0 && of[0].Known && (of[0].Value.Kind() == value.KindStr || of[0].Value.Kind() == value.KindPath) {
 		argv0 = of[0].Value.AsStr()
 	}
-	return []effect.Effect{
-		{Kind: effect.ProcSpawn, Argv0: argv0},
-		{Kind: effect.Opaque, Why: "program " + argv0},
+	if strings.HasSuffix(argv0, ".shl") {
+		return append(pathEffects(effect.FSRead, of, cwd), effect.Effect{Kind: effect.Opaque, Why: "script " + argv0})
 	}
+	out := []effect.Effect{{Kind: effect.ProcSpawn, Argv0: argv0}}
+	for _, tool := range runners[strings.TrimPrefix(path.Ext(argv0), ".")] {
+		out = append(out, effect.Effect{Kind: effect.ProcSpawn, Argv0: tool})
+	}
+	return append(out, effect.Effect{Kind: effect.Opaque, Why: "program " + argv0})
 }

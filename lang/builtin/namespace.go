@@ -33,17 +33,34 @@ func jsonStringify(c *interp.Call, a []value.Value) (value.Value, error) {
 	return value.Str(text), nil
 }
 
-// configRows is the namespace config. A session without a configuration
-// snapshot has an empty one.
+// configRows is the namespace config. A session without a configuration has an
+// empty one.
 func configRows() []memberRow {
 	return []memberRow{
-		{"config", "all()", "The whole configuration as a record.", func(*interp.Call, []value.Value) (value.Value, error) {
-			return value.NewRecord(value.EmptyShape, nil), nil
+		{"config", "all()", "The whole configuration as a record.", func(c *interp.Call, _ []value.Value) (value.Value, error) {
+			return configuration(c)
 		}},
-		{"config", "get(key: str)", "A configuration entry, or null.", func(*interp.Call, []value.Value) (value.Value, error) {
-			return value.Null, nil
+		{"config", "get(key: str)", "A configuration entry, or null.", func(c *interp.Call, a []value.Value) (value.Value, error) {
+			return configEntry(c, a[0].AsStr())
 		}},
 	}
+}
+
+func configuration(c *interp.Call) (value.Value, error) {
+	if c.M.Host() == nil || c.M.Host().Config == nil {
+		return value.NewRecord(value.EmptyShape, nil), nil
+	}
+	v, err := c.M.Host().Config.Snapshot(c.M.Context())
+	return v, hostErr(c, err)
+}
+
+func configEntry(c *interp.Call, key string) (value.Value, error) {
+	all, err := configuration(c)
+	if err != nil || all.Kind() != value.KindRecord {
+		return value.Null, err
+	}
+	v, _ := all.AsRecord().Get(key)
+	return v, nil
 }
 
 // configMember is config.KEY.
@@ -51,7 +68,7 @@ func configMember(key string) *interp.Function {
 	return &interp.Function{
 		Doc:   interp.Doc{Name: "config." + key, Signature: "config." + key, Text: "A configuration entry, or null."},
 		Const: true,
-		Run:   func(*interp.Call) (value.Value, error) { return value.Null, nil },
+		Run:   func(c *interp.Call) (value.Value, error) { return configEntry(c, key) },
 	}
 }
 

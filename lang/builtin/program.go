@@ -8,11 +8,10 @@ import (
 	"shoal.dev/shoal/lang/value"
 )
 
-// programRows are the heads that find and run programs, and save.
+// programRows are the heads that find programs, and save.
 func programRows() []headRow {
 	return []headRow{
 		{"which", "which [-a|--all] NAME", "The program behind a name as a record, null if there is none; with --all a table of all in PATH.", true, only(), headWhich},
-		{"run", "run TARGET [ARG…]", "Runs a program by name, whatever else has that name.", false, runEffects, headRun},
 		{"save", "save PATH VALUE", "Writes the value to a file; gives the value back.", false, firstWriteEffects, headSave},
 	}
 }
@@ -96,20 +95,6 @@ func findProgram(c *interp.HeadCall, name string, env []string) (string, error) 
 	return at, nil
 }
 
-func headRun(c *interp.HeadCall) (value.Value, error) {
-	if !c.Block.IsNull() {
-		return value.Null, typeErr(c.Span, "run takes no block")
-	}
-	argv, err := wordsArgv(c)
-	if err != nil {
-		return value.Null, err
-	}
-	if len(argv) == 0 {
-		return value.Null, argErr(c.Span, "run requires a target")
-	}
-	return c.M.External(argv, c.Span)
-}
-
 // wordsArgv is the words of a head as a program gets them: flags and dashes as
 // written, values by their argv text.
 func wordsArgv(c *interp.HeadCall) ([]string, error) {
@@ -136,19 +121,6 @@ func wordsArgv(c *interp.HeadCall) ([]string, error) {
 		argv = append(argv, text)
 	}
 	return argv, nil
-}
-
-// callRun is run(target, args…); --k=v spellings are for command lines.
-func callRun(c *interp.Call, a []value.Value) (value.Value, error) {
-	argv := make([]string, 0, len(a))
-	for _, v := range a {
-		text, err := value.ArgvText(v)
-		if err != nil {
-			return value.Null, err.WithSpan(spanOf(c.Span))
-		}
-		argv = append(argv, text)
-	}
-	return c.M.External(argv, c.Span)
 }
 
 // isCancelled reports that the run as a whole is to end.

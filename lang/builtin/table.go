@@ -174,6 +174,7 @@ func (l *Lib) addMember(r memberRow) {
 	if isConst {
 		f.Run = func(c *interp.Call) (value.Value, error) { return r.run(c, nil) }
 	}
+	f.Effects = memberEffects[r.space+"."+name]
 	f.Doc = interp.Doc{Name: r.space + "." + name, Signature: r.space + "." + r.sig, Text: r.doc}
 	l.members[r.space][name] = f
 }
@@ -221,7 +222,7 @@ func (l *Lib) Member(namespace, name string) *interp.Function {
 func (l *Lib) Namespace(name string) bool { return name == "env" || l.members[name] != nil }
 
 func allHeads() []headRow {
-	return slices.Concat(listingRows(), mutationRows(), sessionRows(), directoryRows(), programRows())
+	return slices.Concat(listingRows(), mutationRows(), sessionRows(), directoryRows(), programRows(), scriptRows())
 }
 
 func allMethods() []methodRow {
@@ -238,5 +239,5 @@ func allFunctions() []functionRow {
 }
 
 func allMembers() []memberRow {
-	return slices.Concat(jsonRows(), tomlRows(), csvRows(), mathRows(), osRows(), configRows())
+	return slices.Concat(jsonRows(), tomlRows(), csvRows(), yamlRows(), mathRows(), osRows(), configRows(), httpRows(), secretRows())
 }

@@ -83,7 +83,10 @@ func (m *Machine) foreign(span syntax.Span) {
 		return
 	}
 	e := *m.err
-	e.Span = nil
+	if e.File == "" {
+		e.Hint = m.fn.code.unit.place(&e)
+	}
+	e.Span, e.File = nil, ""
 	if span.End > 0 {
 		e.Span = &value.Span{Start: span.Start, End: span.End}
 	}

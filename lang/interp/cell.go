@@ -11,11 +11,14 @@ const (
 	BindVar
 	BindFn
 	BindAlias
+	BindUse    // a module: the record of its exports
+	BindExport // an exported `var` of a module
 )
 
-var bindingNames = [...]string{BindLet: "let", BindVar: "var", BindFn: "fn", BindAlias: "alias"}
+var bindingNames = [...]string{BindLet: "let", BindVar: "var", BindFn: "fn", BindAlias: "alias",
+	BindUse: "use", BindExport: "export var"}
 
-// String is the keyword that makes the binding.
+// String is the spelling that makes the binding.
 func (b Binding) String() string {
 	if int(b) < len(bindingNames) {
 		return bindingNames[b]

@@ -136,12 +136,36 @@ func (w *codeWalk) function(f *Func) {
 		w.value(v)
 	}
 	for _, c := range f.cells {
-		if w.seen[c] {
-			continue
-		}
-		w.seen[c] = true
-		w.cells = append(w.cells, c)
-		w.dirty = w.dirty || c.dirty
-		w.value(c.v)
+		w.cell(c)
 	}
+	for _, n := range f.code.unit.scoped() {
+		w.cell(n.cell)
+	}
+}
+
+func (w *codeWalk) cell(c *Cell) {
+	if w.seen[c] {
+		return
+	}
+	w.seen[c] = true
+	w.cells = append(w.cells, c)
+	w.dirty = w.dirty || c.dirty
+	w.value(c.v)
+}
+
+// scoped lists the cells behind the names that a unit with a scope of its own
+// mentions.
+func (u *unit) scoped() []export {
+	if u.scope == nil {
+		return nil
+	}
+	u.scope.mu.Lock()
+	defer u.scope.mu.Unlock()
+	var out []export
+	for _, name := range u.info.Globals {
+		if c := u.scope.names[name]; c != nil && c.lost == nil {
+			out = append(out, export{name, c})
+		}
+	}
+	return out
 }

@@ -82,7 +82,7 @@ func (c *compiler) boundHead(r *resolve.Ref) func(m *Machine) (value.Value, bool
 		if cell := m.links.cells[g]; cell != nil {
 			return m.load(cell), true
 		}
-		if cell := m.state.cell(name); cell != nil && cell.lost != nil {
+		if cell := m.scope().cell(name); cell != nil && cell.lost != nil {
 			m.raise(cell.lost, syntax.Span{})
 		}
 		return value.Null, false
@@ -228,6 +228,9 @@ func (m *Machine) runHead(name string, kind syntax.ArgKind, words []word, block 
 			return m.builtin(row, name, words, block, io, span, pos)
 		}
 	}
+	if IsScript(name) && kind != syntax.ArgValue {
+		return m.scriptHead(name, words, block, io, span)
+	}
 	if !block.IsNull() {
 		return m.raise(value.Errorf(value.CodeType, "`%s` is a program and takes no block", name).
 			WithHint("braces are no expansion here: write the words out, or splice a list with `...(xs)`"), span)
@@ -264,11 +267,11 @@ func (m *Machine) builtin(row *Head, name string, words []word, block value.Valu
 	if m.ctl != running {
 		return value.Null
 	}
-	if row.Runs && v.Kind() == value.KindOutcome {
+	if row.Runs && v.Kind() == value.KindOutcome && !v.AsOutcome().HasOut {
 		return m.ranProgram(v.AsOutcome(), io, pos, span)
 	}
 	if len(io.targets) > 0 {
-		return m.redirected(v, io, span)
+		return m.redirected(printedBy(v), io, span)
 	}
 	if !row.Structured {
 		return v

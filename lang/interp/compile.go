@@ -230,10 +230,7 @@ func (c *compiler) stmt(s syntax.Stmt, discarded bool) code {
 		}
 		return c.expr(s.X, inValue)
 	case *syntax.Use:
-		span := s.Span
-		return func(m *Machine) value.Value {
-			return m.fail(span, value.CodeArg, "modules need a host that can load them")
-		}
+		return c.use(s)
 	}
 	panic("interp: unknown statement")
 }
@@ -295,7 +292,10 @@ func (c *compiler) let(s *syntax.Let) code {
 	v, local := c.declared(s)
 	if !local {
 		name, kind := s.Name, BindLet
-		if s.Mutable {
+		switch {
+		case s.Mutable && s.Export:
+			kind = BindExport
+		case s.Mutable:
 			kind = BindVar
 		}
 		return func(m *Machine) value.Value {

@@ -260,7 +260,7 @@ func (c *compiler) assignGlobal(s *syntax.Assign, r *resolve.Ref) code {
 			return value.Null
 		}
 		if cell := m.assignable(g, name, false, span); cell != nil {
-			m.store(cell, v)
+			m.storeGlobal(cell, v)
 		}
 		return v
 	}
@@ -329,16 +329,24 @@ func (m *Machine) assignGlobalSlow(g int, name string, o op, x code, span syntax
 	}
 	v := m.apply2(o, m.load(cell), x, span)
 	if m.ctl == running {
-		m.store(cell, v)
+		m.storeGlobal(cell, v)
 	}
 	return v
+}
+
+// storeGlobal writes a top-level variable; an exported one shows in its module.
+func (m *Machine) storeGlobal(cell *Cell, v value.Value) {
+	m.store(cell, v)
+	if cell.bind == BindExport {
+		m.republish()
+	}
 }
 
 // assignable is the cell of a session `var`, or nil after raising.
 func (m *Machine) assignable(g int, name string, compound bool, span syntax.Span) *Cell {
 	cell := m.links.cells[g]
 	switch {
-	case cell != nil && cell.bind == BindVar:
+	case cell != nil && (cell.bind == BindVar || cell.bind == BindExport):
 		return cell
 	case cell != nil:
 		m.raise(immutable(name), span)

@@ -22,6 +22,9 @@ type Host struct {
 	Channels Channels
 	Kernel   Kernel
 	Values   Values
+	Net      Net
+	Secrets  Secrets
+	Config   Config
 }
 
 // FileInfo is what a directory listing shows of one file, from lstat.

@@ -7,19 +7,36 @@ import (
 
 // Code is the source of a callable value, a lambda or an alias's command, and
 // what it captured, for those who read code instead of running it.
-func (s *State) Code(v value.Value) (lambda *syntax.Lambda, command *syntax.Command, captured map[string]value.Value, ok bool) {
+type Code struct {
+	Lambda   *syntax.Lambda
+	Alias    *syntax.Command
+	Captured map[string]value.Value
+	// Variables are those of Captured that may change.
+	Variables map[string]bool
+	// Closed code sees no names of the session: it belongs to a module or a
+	// script, whose names are in Captured.
+	Closed bool
+}
+
+// Code is the code behind a value, if there is any.
+func (s *State) Code(v value.Value) (Code, bool) {
 	if a, ok := aliasOf(v); ok {
-		return nil, a.node.Cmd, nil, true
+		return Code{Alias: a.node.Cmd}, true
 	}
 	if v.Kind() != value.KindClosure {
-		return nil, nil, nil, false
+		return Code{}, false
 	}
 	f, ok := v.AsClosure().Fn.(*Func)
 	if !ok {
-		return nil, nil, nil, false
+		return Code{}, false
 	}
-	captured = map[string]value.Value{}
+	captured := map[string]value.Value{}
+	variables := map[string]bool{}
 	s.world.inspect(func() {
+		for _, n := range f.code.unit.scoped() {
+			captured[n.name] = n.cell.v
+			variables[n.name] = n.cell.bind == BindVar || n.cell.bind == BindExport
+		}
 		for _, c := range f.code.info.Captures {
 			if c.Boxed() {
 				captured[c.Var.Name] = f.cells[c.Index].v
@@ -31,5 +48,5 @@ func (s *State) Code(v value.Value) (lambda *syntax.Lambda, command *syntax.Comm
 	if f.code.name != "" && f.code.info.SelfName() != "" {
 		captured[f.code.name] = v
 	}
-	return f.code.lambda, nil, captured, true
+	return Code{Lambda: f.code.lambda, Captured: captured, Variables: variables, Closed: f.code.unit.scope != nil}, true
 }

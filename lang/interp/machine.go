@@ -60,7 +60,9 @@ type Machine struct {
 	log      *slog.Logger
 	overlay  []EnvVar // variables that win over pinned ones
 	byUnit   map[*unit]*links
-	calls    []*Call // spare Call structs
+	calls    []*Call    // spare Call structs
+	uses     []*loading // the modules this machine is loading, outermost first
+	awaits   *loading   // the module it waits for; guarded by the world's modules
 	exitCode int
 	tail     Position // of the last top-level statement
 }

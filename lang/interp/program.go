@@ -37,6 +37,13 @@ type unit struct {
 	info  *resolve.Info
 	seeds syntax.Names
 	codes map[syntax.Node]*funcCode
+
+	// scope is where the unit's top-level names live: a module's or a script's
+	// own; nil for those of the session that runs it. It is set before the unit
+	// runs and then never changed, as are file and dir.
+	scope *State
+	file  string // "" for a session's own source
+	dir   string // of the module that the unit belongs to, or ""
 }
 
 // links are the session's cells behind the names that a unit mentions; nil
@@ -145,9 +152,13 @@ func consulted(tree *syntax.Program, seeds syntax.Names) syntax.Names {
 	return kept
 }
 
+// stackSlots is how many slots the stack has at first: enough for a line that
+// calls little; it grows where more is called.
+const stackSlots = 32
+
 // enterMain prepares the machine for the program's top level.
 func (m *Machine) enterMain(p *Program) {
-	m.stack = make([]value.Value, max(256, p.main.slots))
+	m.stack = make([]value.Value, max(stackSlots, p.main.slots))
 	m.sp = p.main.slots
 	m.fn = &Func{code: p.main}
 	m.boxes = make([]*Cell, p.main.boxes)
@@ -160,25 +171,49 @@ func (m *Machine) link(u *unit) *links {
 		return l
 	}
 	l := &links{unit: u, cells: make([]*Cell, len(u.info.Globals))}
-	m.state.mu.Lock()
+	scope := m.scopeOf(u)
+	scope.mu.Lock()
 	for i, name := range u.info.Globals {
-		if c := m.state.names[name]; c != nil && c.lost == nil {
+		if c := scope.names[name]; c != nil && c.lost == nil {
 			l.cells[i] = c
 		}
 	}
-	m.state.mu.Unlock()
+	scope.mu.Unlock()
 	m.byUnit[u] = l
 	return l
 }
 
-// declare makes a session binding and points every unit that mentions the name
-// at it.
+// scopeOf is where a unit's top-level names live.
+func (m *Machine) scopeOf(u *unit) *State {
+	if u.scope != nil {
+		return u.scope
+	}
+	return m.state
+}
+
+// scope is where the top-level names of the running code live.
+func (m *Machine) scope() *State { return m.scopeOf(m.links.unit) }
+
+// declare makes a top-level binding and points every unit that mentions the
+// name at it.
 func (m *Machine) declare(name string, kind Binding, v value.Value) {
 	if name == "_" {
 		return
 	}
-	c := m.state.declare(name, kind, v)
+	if kind == BindExport && m.links.unit.scope == nil {
+		kind = BindVar
+	}
+	m.relink(name, m.scope().declare(name, kind, v))
+}
+
+// relink points the units that share the running code's names at the cell that
+// is now behind one of them.
+func (m *Machine) relink(name string, c *Cell) {
+	scope := m.links.unit.scope
 	for u, l := range m.byUnit {
+		if u.scope != scope {
+			continue
+		}
 		if i := u.info.GlobalIndex(name); i >= 0 {
 			l.cells[i] = c
 		}

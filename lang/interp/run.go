@@ -45,6 +45,8 @@ type Run struct {
 	Statement func(Statement)
 	// Exit is called when the program asks its host to stop; the run then ends.
 	Exit func(code int)
+	// Planner is what plan and explain ask; nil: they have nobody to ask.
+	Planner Planner
 	// Log gets faults of the engine itself.
 	Log *slog.Logger
 }

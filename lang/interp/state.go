@@ -22,6 +22,8 @@ type State struct {
 	oldpwd string
 	dirs   []string // directory stack below the cwd, top first
 	env    *envTable
+	id     uint64  // of a scope that stored code names; guarded by the world
+	module *module // whose names these are, once it is loaded; guarded by the world
 
 	uncommitted map[string]struct{} // declared since the last Commit of this fork
 	changed     map[string]struct{} // declared since the last TakeChanges
@@ -38,6 +40,17 @@ func NewState(cwd string, environ []string) *State {
 		world: newWorld(), names: map[string]*Cell{}, cwd: cwd, env: env,
 		uncommitted: map[string]struct{}{}, changed: map[string]struct{}{},
 		lastCwd: cwd, lastEnv: env,
+	}
+}
+
+// child is a state without names that is where s is and has its environment.
+func (s *State) child() *State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &State{
+		world: s.world, names: map[string]*Cell{}, cwd: s.cwd, oldpwd: s.oldpwd, dirs: s.dirs, env: s.env,
+		uncommitted: map[string]struct{}{}, changed: map[string]struct{}{},
+		lastCwd: s.cwd, lastOldpwd: s.oldpwd, lastDirs: s.dirs, lastEnv: s.env,
 	}
 }
 

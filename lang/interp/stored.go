@@ -15,7 +15,7 @@ import (
 
 // Stored is a binding as it is kept on disk.
 type Stored struct {
-	Kind string `json:"kind"` // let, var, fn, alias
+	Kind string `json:"kind"` // let, var, fn, alias, use
 	Data []byte `json:"data,omitempty"`
 	// Lost says why the value could not be kept; a binding that is loaded from
 	// it raises that when it is used.
@@ -32,6 +32,7 @@ type storedCode struct {
 	Ordinal int          `json:"ordinal"`
 	Vals    [][]byte     `json:"vals,omitempty"`
 	Cells   []storedCell `json:"cells,omitempty"`
+	Scope   *storedScope `json:"scope,omitempty"`
 }
 
 // storedCell is a variable that closures share. Data is missing where the same
@@ -56,7 +57,14 @@ func (s *State) Export(name string, c *value.Codec) (Stored, error) {
 	w := &codeWriter{world: s.world, open: map[*Cell]bool{}}
 	w.codec = withClosures(c, w)
 	var err error
-	s.world.inspect(func() { out.Data, err = value.AppendStored(nil, cell.v, w.codec) })
+	mod := s.world.modules.of(cell)
+	s.world.inspect(func() {
+		if mod != nil {
+			out.Data, err = w.module(mod)
+		} else {
+			out.Data, err = value.AppendStored(nil, cell.v, w.codec)
+		}
+	})
 	var not *value.NotStorable
 	if errors.As(err, &not) {
 		return Stored{Kind: out.Kind, Lost: fmt.Sprintf("`%s` could not be kept: a %s %s", name, not.Kind, not.Reason)}, nil
@@ -104,13 +112,19 @@ func (w *codeWriter) closure(c *value.Closure) ([]byte, error) {
 		}
 		st.Cells = append(st.Cells, stored)
 	}
+	var err error
+	if u := f.code.unit; u.scope != nil {
+		st.Scope, err = w.scope(u.scope, u, u.scoped())
+	}
+	if err != nil {
+		return nil, err
+	}
 	return json.Marshal(st)
 }
 
 func (w *codeWriter) cell(c *Cell) (storedCell, error) {
 	if c.id == 0 {
-		w.world.nextID++
-		c.id = w.world.nextID
+		c.id = w.world.newID()
 	}
 	out := storedCell{ID: c.id}
 	if w.open[c] {
@@ -195,6 +209,9 @@ func (s *State) Import(name string, st Stored, lib Library, c *value.Codec) erro
 	}
 	own.LoadClosure, own.LoadCommand = r.closure, r.command
 	r.codec = &own
+	if kind == BindUse {
+		return s.importModule(name, st.Data, r)
+	}
 	v, err := value.LoadStored(st.Data, r.codec)
 	if err != nil {
 		s.adopt(name, &Cell{bind: kind, lost: value.Errorf(value.CodeUndefined, "`%s` could not be loaded: %v", name, err)})
@@ -217,7 +234,9 @@ type codeReader struct {
 	state *State
 	lib   Library
 	codec *value.Codec
-	cells []*Cell // keeps them alive until the binding holds them
+	// They are kept alive until the binding holds them.
+	cells  []*Cell
+	scopes []*State
 }
 
 func (r *codeReader) closure(data []byte) (value.Value, error) {
@@ -268,7 +287,11 @@ const maxLoaded = 256
 
 // code compiles the statement a function stands in, once for all its functions.
 func (r *codeReader) code(st *storedCode) (*funcCode, error) {
-	key := strings.Join(append(append([]string{st.Src}, st.Value...), st.Command...), "\x00")
+	scope, err := r.scope(st.Scope)
+	if err != nil {
+		return nil, err
+	}
+	key := strings.Join(append(append([]string{st.Scope.key(), st.Src}, st.Value...), st.Command...), "\x00")
 	w := r.state.world
 	w.mu.Lock()
 	p := w.loaded[key]
@@ -277,6 +300,9 @@ func (r *codeReader) code(st *storedCode) (*funcCode, error) {
 		var perr *syntax.Error
 		if p, perr = Parse(st.Src, seedNames(st.Value, st.Command), r.lib); perr != nil {
 			return nil, fmt.Errorf("read function: %w", perr)
+		}
+		if scope != nil {
+			p.unit.scope, p.unit.file, p.unit.dir = scope, st.Scope.File, st.Scope.Dir
 		}
 		w.mu.Lock()
 		if w.loaded == nil || len(w.loaded) >= maxLoaded {

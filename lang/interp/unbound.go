@@ -27,7 +27,7 @@ func (m *Machine) unbound(site *unboundSite) value.Value {
 
 // known raises unless an unbound name is a head or a program.
 func (m *Machine) known(site *unboundSite) bool {
-	if cell := m.state.cell(site.name); cell != nil && cell.lost != nil {
+	if cell := m.scope().cell(site.name); cell != nil && cell.lost != nil {
 		m.raise(cell.lost, site.span)
 		return false
 	}
@@ -49,9 +49,10 @@ func (m *Machine) known(site *unboundSite) bool {
 // bindings.
 func (m *Machine) candidates() []string {
 	names := append([]string(nil), m.lib.HeadNames()...)
-	m.state.mu.Lock()
-	defer m.state.mu.Unlock()
-	for name, c := range m.state.names {
+	scope := m.scope()
+	scope.mu.Lock()
+	defer scope.mu.Unlock()
+	for name, c := range scope.names {
 		if c.bind == BindFn || c.bind == BindAlias {
 			names = append(names, name)
 		}

@@ -22,12 +22,16 @@ type world struct {
 	told    *sync.Cond
 	running map[*Machine]struct{}
 	nextID  uint64
-	byID    map[uint64]weak.Pointer[Cell] // cells of closures that were loaded
-	loaded  map[string]*Program           // sources of closures that were loaded
+	byID    map[uint64]weak.Pointer[Cell]  // cells of closures that were loaded
+	loaded  map[string]*Program            // sources of closures that were loaded
+	scopes  map[uint64]weak.Pointer[State] // of modules and scripts, by number
+
+	modules modules
+	plans   plans
 }
 
 func newWorld() *world {
-	w := &world{running: map[*Machine]struct{}{}, byID: map[uint64]weak.Pointer[Cell]{}}
+	w := &world{running: map[*Machine]struct{}{}, byID: map[uint64]weak.Pointer[Cell]{}, scopes: map[uint64]weak.Pointer[State]{}}
 	w.told = sync.NewCond(&w.mu)
 	return w
 }

@@ -38,15 +38,35 @@ func (a abstract) arg() Arg { return Arg{Known: a.known, Value: a.v} }
 type scope struct {
 	parent *scope
 	names  map[string]abstract
+	code   Code // whose captured names these are; they are looked at when used
 }
 
-func (s *scope) find(name string) (abstract, *scope) {
+func (w *walker) find(s *scope, name string) (abstract, *scope) {
 	for ; s != nil; s = s.parent {
 		if a, ok := s.names[name]; ok {
 			return a, s
 		}
+		if v, ok := s.code.Captured[name]; ok {
+			a := w.sessionValue(v)
+			if s.code.Variables[name] {
+				w.mention(a)
+				a = unknown
+			}
+			s.names[name] = a
+			return a, s
+		}
 	}
 	return unknown, nil
+}
+
+// isClosed reports whether the names of the session are not seen from s.
+func (s *scope) isClosed() bool {
+	for ; s != nil; s = s.parent {
+		if s.code.Closed {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *walker) open() { w.scope = &scope{parent: w.scope, names: map[string]abstract{}} }
@@ -62,8 +82,11 @@ func (w *walker) bind(name string, a abstract) {
 // lookup is what is known of a name; bound is false for one that neither the
 // program nor the session binds.
 func (w *walker) lookup(name string) (a abstract, bound bool) {
-	if a, s := w.scope.find(name); s != nil {
+	if a, s := w.find(w.scope, name); s != nil {
 		return a, true
+	}
+	if w.scope.isClosed() {
+		return unknown, false
 	}
 	v, variable, ok := w.session.Lookup(name)
 	if !ok {
@@ -87,9 +110,9 @@ func (w *walker) sessionValue(v value.Value) abstract {
 }
 
 func (w *walker) sessionFunction(code Code) *function {
-	s := &scope{parent: w.root, names: map[string]abstract{}}
-	for name, v := range code.Captured {
-		s.names[name] = w.sessionValue(v)
+	s := &scope{parent: w.root, names: map[string]abstract{}, code: code}
+	if code.Closed {
+		s.parent = nil
 	}
 	return &function{lambda: code.Lambda, alias: code.Alias, scope: s}
 }
@@ -133,7 +156,7 @@ func (w *walker) mentionParts(v value.Value, budget *int) {
 // assign changes what is known of a name where it is declared, or, for a name of
 // the session, for the rest of the program.
 func (w *walker) assign(name string, a abstract) {
-	if _, s := w.scope.find(name); s != nil {
+	if _, s := w.find(w.scope, name); s != nil {
 		s.names[name] = a
 		return
 	}

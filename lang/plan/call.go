@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"shoal.dev/shoal/lang/effect"
+	"shoal.dev/shoal/lang/interp"
 	"shoal.dev/shoal/lang/syntax"
 	"shoal.dev/shoal/lang/value"
 )
@@ -234,6 +235,11 @@ func (w *walker) unbound(name string, args []Arg, span syntax.Span) abstract {
 // head is a library head, or a program that cannot be followed.
 func (w *walker) head(name string, args []Arg, span syntax.Span) abstract {
 	found, ok := w.rows.Head(name, args, w.dir())
+	if !ok && interp.IsScript(name) {
+		w.file(name, span)
+		w.add(span, effect.Effect{Kind: effect.Opaque, Why: "script " + name})
+		return unknown
+	}
 	if !ok {
 		w.spawn(name, span)
 		return ofKind(value.KindOutcome)
@@ -253,6 +259,19 @@ func (w *walker) head(name string, args []Arg, span syntax.Span) abstract {
 		return abstract{kind: value.KindTable, typed: true, rows: true}
 	}
 	return unknown
+}
+
+// file is the reading of a source file.
+func (w *walker) file(name string, span syntax.Span) {
+	e := effect.Effect{Kind: effect.FSRead, Path: effect.Any}
+	switch {
+	case strings.HasPrefix(name, "~"):
+	case strings.HasPrefix(name, "/"):
+		e.Path = clean(name)
+	default:
+		e.Path = clean(w.dir() + "/" + name)
+	}
+	w.add(span, e)
 }
 
 // moved follows a change of directory.

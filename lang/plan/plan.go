@@ -39,6 +39,10 @@ type Code struct {
 	Lambda   *syntax.Lambda  // of a closure
 	Alias    *syntax.Command // of an alias
 	Captured map[string]value.Value
+	// Variables are those of Captured that may change while the program runs.
+	Variables map[string]bool
+	// Closed code sees no names of the session.
+	Closed bool
 }
 
 // Session is what planning reads of the session.

@@ -243,6 +243,14 @@ func (r *resolver) declareAt(node syntax.Node, name string, kind VarKind) *Var {
 	return v
 }
 
+// module declares the name of a module. Its variable is a cell, because a
+// module's exports may change.
+func (r *resolver) module(s *syntax.Use) {
+	if v := r.declareAt(s, s.Stem(), Let); v != nil {
+		v.captured, v.mutated = true, true
+	}
+}
+
 func (r *resolver) global(name string) int {
 	if n, ok := r.info.globals[name]; ok {
 		return n

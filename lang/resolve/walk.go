@@ -38,6 +38,7 @@ func (r *resolver) stmt(s syntax.Stmt) {
 		r.declareAt(s, s.Name, Alias)
 	case *syntax.Use:
 		r.arg(&s.Target)
+		r.module(s)
 	case *syntax.For:
 		r.expr(s.Iter)
 		r.open()

@@ -18,9 +18,16 @@ func (p *parser) command() *Command {
 		p.checkForced()
 	}
 	p.commandHead(c)
-	if c.Interp == nil {
+	switch {
+	case p.planned(c):
+		c.Trailing = p.plannedCommand()
+		p.depth--
+		p.commandAt = was
+		c.Span = Span{start, p.pos}
+		return c
+	case c.Interp == nil:
 		p.arguments(c)
-	} else {
+	default:
 		p.redirects(c)
 	}
 	p.background(c)
@@ -280,4 +287,24 @@ func (p *parser) background(c *Command) {
 func (p *parser) trailing() *Lambda {
 	b := p.block()
 	return &Lambda{Span: b.Span, Body: b, Trailing: true}
+}
+
+// planned reports whether the head just read is `plan` with a command after it.
+func (p *parser) planned(c *Command) bool {
+	if p.noBlock || c.Force || c.Interp != nil || len(c.EnvPrefix) > 0 || c.Head.Kind != ArgWord || c.Head.Text != "plan" ||
+		c.Head.Parts != nil || p.names.lookup("plan") != unbound {
+		return false
+	}
+	at := p.nextArgument()
+	ch := p.at(at)
+	return at > p.pos && (ch == '^' || isIdentStart(ch) || p.pathAt(at))
+}
+
+// plannedCommand reads `plan CMD ARG…` as `plan { CMD ARG… }`: the command is
+// looked at, not run.
+func (p *parser) plannedCommand() *Lambda {
+	p.pos = p.nextArgument()
+	cmd := p.command()
+	body := &Block{Span: cmd.Span, Stmts: []Stmt{&ExprStmt{cmd.Span, cmd}}}
+	return &Lambda{Span: cmd.Span, Body: body, Trailing: true}
 }

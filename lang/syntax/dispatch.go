@@ -196,7 +196,7 @@ func (p *parser) rhs() Expr {
 	case "let", "var", "export", "fn", "alias", "use", "return", "break", "continue", "for", "while":
 		return p.expr()
 	}
-	if p.interpreterAt(t) || !p.argumentFollows(t.end) || p.names.lookup(name) == valueBound {
+	if p.interpreterAt(t) || !p.argumentFollows(t.end) && !p.planBlockAt(t) || p.names.lookup(name) == valueBound {
 		return p.expr()
 	}
 	if name == "it" || name == "out" {
@@ -205,6 +205,12 @@ func (p *parser) rhs() Expr {
 	p.teachHead(t)
 	p.pos = t.start
 	return p.afterCommand(p.command())
+}
+
+// planBlockAt reports whether t is `plan` before its block: no other head takes
+// nothing but a block.
+func (p *parser) planBlockAt(t token) bool {
+	return p.is(t, "plan") && !p.noBlock && p.at(p.skipBlank(t.end)) == '{'
 }
 
 // argumentFollows reports whether a blank and something that cannot continue

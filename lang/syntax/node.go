@@ -79,7 +79,7 @@ type (
 		Name string
 		Cmd  *Command
 	}
-	// Use loads a module.
+	// Use loads a module and binds it under its Stem.
 	Use struct {
 		Span
 		Target CmdArg

@@ -222,9 +222,14 @@ func (p *parser) useStmt(t token) Stmt {
 	case arg.Kind != ArgWord && arg.Kind != ArgPath && arg.Kind != ArgString, arg.Parts != nil && arg.Text == "":
 		p.fail(arg.Span, "use needs a module path", "`use ./lib/tools`")
 	}
-	stem := arg.Text[strings.LastIndexByte(arg.Text, '/')+1:]
-	p.names.bind(strings.TrimSuffix(stem, ".shl"), valueBound)
-	return &Use{Span{t.start, arg.End}, *arg}
+	u := &Use{Span{t.start, arg.End}, *arg}
+	p.names.bind(u.Stem(), valueBound)
+	return u
+}
+
+// Stem is the name that a module is bound to: its file's, without the ending.
+func (u *Use) Stem() string {
+	return strings.TrimSuffix(u.Target.Text[strings.LastIndexByte(u.Target.Text, '/')+1:], ".shl")
 }
 
 func (p *parser) returnStmt(t token) Stmt {

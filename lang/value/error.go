@@ -58,6 +58,7 @@ type Error struct {
 	Stderr    string
 	Status    *int
 	Span      *Span
+	File      string // that Span lies in; "" for the program's own source
 }
 
 // Errorf makes an error without hint.

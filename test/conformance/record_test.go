@@ -54,6 +54,9 @@ func (r *recorder) outside(plan []effect.Effect) (effect.Effect, bool) {
 // directory that its fixed beginning names.
 func covered(plan []effect.Effect, did effect.Effect) bool {
 	for _, p := range plan {
+		if p.Kind == effect.Opaque && sourceCode(p.Why) {
+			return true // code that the plan could not look into
+		}
 		if p.Kind != did.Kind {
 			continue
 		}
@@ -139,4 +142,10 @@ type recordedPrograms struct {
 func (p recordedPrograms) Exec(ctx context.Context, spec interp.ExecSpec) (*interp.Exit, error) {
 	p.r.note(effect.Effect{Kind: effect.ProcSpawn, Argv0: spec.Argv[0]})
 	return p.Programs.Exec(ctx, spec)
+}
+
+// sourceCode reports whether an opaque effect stands for source of the language,
+// which may do anything itself; programs do what they do out of sight.
+func sourceCode(why string) bool {
+	return why == "use" || why == "source" || why == "apply" || strings.HasPrefix(why, "script ")
 }

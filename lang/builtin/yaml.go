@@ -1,0 +1,306 @@
+package builtin
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"shoal.dev/shoal/lang/interp"
+	"shoal.dev/shoal/lang/value"
+)
+
+// maxShared is how many values the aliases of a document may stand for beyond
+// those that are written out.
+const maxShared = 1 << 20
+
+// yamlRows is the namespace yaml.
+func yamlRows() []memberRow {
+	return []memberRow{
+		{"yaml", "parse(text: str)", "The value of a YAML document; timestamps stay str.", yamlParse},
+		{"yaml", "stringify(value: any)", "The value as a YAML document, with the values that JSON has.", yamlStringify},
+	}
+}
+
+func yamlParse(c *interp.Call, a []value.Value) (value.Value, error) {
+	v, err := parseYAML(a[0].AsStr())
+	if err != nil {
+		return value.Null, argErr(c.Span, "yaml.parse: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	return v, nil
+}
+
+func parseYAML(text string) (v value.Value, err error) {
+	defer func() {
+		if cause := recover(); cause != nil { // the parser's own faults on hostile text
+			v, err = value.Null, fmt.Errorf("unreadable document: %v", cause)
+		}
+	}()
+	d := yaml.NewDecoder(strings.NewReader(text))
+	var doc yaml.Node
+	switch err := d.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		return value.Null, nil
+	case err != nil:
+		return value.Null, err
+	}
+	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		if err == nil {
+			err = errors.New("more than one document")
+		}
+		return value.Null, err
+	}
+	r := yamlReader{anchors: map[*yaml.Node]anchored{}, open: map[*yaml.Node]bool{}}
+	v, _, err = r.node(&doc, 0)
+	return v, err
+}
+
+// yamlReader makes values of nodes. What aliases stand for is made once, and
+// counted: a small document must not stand for a huge value.
+type yamlReader struct {
+	anchors map[*yaml.Node]anchored
+	open    map[*yaml.Node]bool
+	shared  int
+}
+
+type anchored struct {
+	v    value.Value
+	size int
+}
+
+// node gives a node's value and how many values are in it.
+func (r *yamlReader) node(n *yaml.Node, depth int) (value.Value, int, error) {
+	if depth > maxDepth {
+		return value.Null, 0, fmt.Errorf("line %d: nesting deeper than %d", n.Line, maxDepth)
+	}
+	if n.Anchor == "" {
+		return r.plain(n, depth)
+	}
+	if r.open[n] {
+		return value.Null, 0, fmt.Errorf("line %d: anchor `%s` contains itself", n.Line, n.Anchor)
+	}
+	r.open[n] = true
+	defer delete(r.open, n)
+	v, size, err := r.plain(n, depth)
+	r.anchors[n] = anchored{v, size}
+	return v, size, err
+}
+
+func (r *yamlReader) plain(n *yaml.Node, depth int) (value.Value, int, error) {
+	switch n.Kind {
+	case yaml.DocumentNode:
+		if len(n.Content) == 0 {
+			return value.Null, 1, nil
+		}
+		return r.node(n.Content[0], depth)
+	case yaml.AliasNode:
+		return r.alias(n)
+	case yaml.SequenceNode:
+		items := make([]value.Value, 0, len(n.Content))
+		total := 1
+		for _, c := range n.Content {
+			v, size, err := r.node(c, depth+1)
+			if err != nil {
+				return value.Null, 0, err
+			}
+			items = append(items, v)
+			total += size
+		}
+		return listOrTable(items), total, nil
+	case yaml.MappingNode:
+		return r.mapping(n, depth)
+	}
+	v, err := yamlScalar(n)
+	return v, 1, err
+}
+
+func (r *yamlReader) alias(n *yaml.Node) (value.Value, int, error) {
+	a, ok := r.anchors[n.Alias]
+	if !ok || r.open[n.Alias] {
+		return value.Null, 0, fmt.Errorf("line %d: anchor `%s` contains itself", n.Line, n.Value)
+	}
+	if r.shared += a.size; r.shared > maxShared {
+		return value.Null, 0, fmt.Errorf("line %d: aliases stand for more than %d values", n.Line, maxShared)
+	}
+	return a.v, a.size, nil
+}
+
+// mapping is a record. The fields of a merge key come after those that are
+// written out, which win.
+func (r *yamlReader) mapping(n *yaml.Node, depth int) (value.Value, int, error) {
+	var b value.RecordBuilder
+	seen := map[string]bool{}
+	var merged []*yaml.Node
+	total := 1
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, val := n.Content[i], n.Content[i+1]
+		for key.Kind == yaml.AliasNode {
+			key = key.Alias
+		}
+		switch {
+		case key.Kind != yaml.ScalarNode:
+			return value.Null, 0, fmt.Errorf("line %d: a key must be a scalar", key.Line)
+		case key.ShortTag() == "!!merge":
+			merged = append(merged, val)
+			continue
+		}
+		v, size, err := r.node(val, depth+1)
+		if err != nil {
+			return value.Null, 0, err
+		}
+		b.Add(key.Value, v)
+		seen[key.Value] = true
+		total += size
+	}
+	for _, m := range merged {
+		size, err := r.merge(&b, seen, m, depth+1)
+		if err != nil {
+			return value.Null, 0, err
+		}
+		total += size
+	}
+	return b.Done(), total, nil
+}
+
+func (r *yamlReader) merge(b *value.RecordBuilder, seen map[string]bool, n *yaml.Node, depth int) (int, error) {
+	v, size, err := r.node(n, depth)
+	if err != nil {
+		return 0, err
+	}
+	var from []*value.Record
+	switch v.Kind() {
+	case value.KindRecord:
+		from = append(from, v.AsRecord())
+	case value.KindTable:
+		from = v.AsTable().Rows
+	default:
+		return 0, fmt.Errorf("line %d: a merge key takes a mapping", n.Line)
+	}
+	for _, rec := range from {
+		for i, key := range rec.Shape.Keys() {
+			if !seen[key] {
+				seen[key] = true
+				b.Add(key, rec.Vals[i])
+			}
+		}
+	}
+	return size, nil
+}
+
+func yamlScalar(n *yaml.Node) (value.Value, error) {
+	switch n.ShortTag() {
+	case "!!null":
+		return value.Null, nil
+	case "!!bool":
+		var b bool
+		if err := n.Decode(&b); err != nil {
+			return value.Null, err
+		}
+		return value.Bool(b), nil
+	case "!!int":
+		var i int64
+		if n.Decode(&i) == nil {
+			return value.Int(i), nil
+		}
+		fallthrough
+	case "!!float":
+		var f float64
+		if err := n.Decode(&f); err != nil {
+			return value.Null, err
+		}
+		return value.Float(f), nil
+	}
+	return value.Str(n.Value), nil
+}
+
+func yamlStringify(c *interp.Call, a []value.Value) (value.Value, error) {
+	// Through JSON, which has the same values and says what becomes of others.
+	text, jerr := value.JSON(a[0], false)
+	if jerr != nil {
+		return value.Null, jerr.WithSpan(spanOf(c.Span))
+	}
+	v, jerr := value.ParseJSON(text)
+	if jerr != nil {
+		return value.Null, jerr.WithSpan(spanOf(c.Span))
+	}
+	var b strings.Builder
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	if err := e.Encode(yamlNode(v)); err != nil {
+		return value.Null, argErr(c.Span, "yaml.stringify: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if err := e.Close(); err != nil {
+		return value.Null, argErr(c.Span, "yaml.stringify: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	return value.Str(b.String()), nil
+}
+
+// yamlNode is a value of the JSON data model as a node.
+func yamlNode(v value.Value) *yaml.Node {
+	switch v.Kind() {
+	case value.KindNull:
+		return yamlText("!!null", "null")
+	case value.KindBool:
+		return yamlText("!!bool", inline(v))
+	case value.KindInt:
+		return yamlText("!!int", inline(v))
+	case value.KindFloat:
+		return yamlText("!!float", yamlFloat(v.AsFloat()))
+	case value.KindList:
+		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		for _, item := range v.AsList().Items {
+			n.Content = append(n.Content, yamlNode(item))
+		}
+		return n
+	case value.KindTable:
+		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		for _, row := range v.AsTable().Rows {
+			n.Content = append(n.Content, yamlNode(row.Value()))
+		}
+		return n
+	case value.KindRecord:
+		n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		r := v.AsRecord()
+		for i, key := range r.Shape.Keys() {
+			n.Content = append(n.Content, yamlString(key), yamlNode(r.Vals[i]))
+		}
+		return n
+	}
+	return yamlString(v.AsStr())
+}
+
+func yamlText(tag, text string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: text}
+}
+
+// yamlString is text that reads back as text everywhere: older readers take
+// yes and on for booleans, and << merges.
+func yamlString(s string) *yaml.Node {
+	n := yamlText("!!str", s)
+	switch strings.ToLower(s) {
+	case "y", "n", "yes", "no", "on", "off", "<<", "=", "":
+		n.Style = yaml.DoubleQuotedStyle
+	default:
+		plain := &yaml.Node{Kind: yaml.ScalarNode, Value: s}
+		switch {
+		case plain.ShortTag() != "!!str", strings.ContainsAny(s, "\r\u0085\u2028\u2029\ufeff\t"):
+			n.Style = yaml.DoubleQuotedStyle
+		case strings.Contains(s, "\n"):
+			n.Style = yaml.DoubleQuotedStyle
+			if s == strings.TrimSpace(s)+"\n" || s == strings.TrimSpace(s) {
+				n.Style = yaml.LiteralStyle
+			}
+		}
+	}
+	return n
+}
+
+func yamlFloat(f float64) string {
+	if f == math.Trunc(f) && math.Abs(f) < 1e15 {
+		return fmt.Sprintf("%.1f", f)
+	}
+	return string(value.AppendJSONFloat(nil, f))
+}

@@ -1,0 +1,48 @@
+package lang
+
+import (
+	"shoal.dev/shoal/lang/builtin"
+	"shoal.dev/shoal/lang/effect"
+	"shoal.dev/shoal/lang/interp"
+	"shoal.dev/shoal/lang/plan"
+	"shoal.dev/shoal/lang/syntax"
+	"shoal.dev/shoal/lang/value"
+)
+
+// planner answers the plan and explain of a running program.
+type planner struct{ lib *builtin.Lib }
+
+// Plan is for a program.
+func (p planner) Plan(tree *syntax.Program, s *interp.State) (interp.Planned, *value.Error) {
+	return planned(plan.Derive(tree, rows{p.lib}, bindings{s}))
+}
+
+// plannedName is how the planner calls the function of PlanCall; no source can
+// spell it.
+const plannedName = "\x00plan"
+
+// PlanCall is for a call of a function without arguments.
+func (p planner) PlanCall(fn value.Value, s *interp.State) (interp.Planned, *value.Error) {
+	call := &syntax.Call{Fn: &syntax.Name{Name: plannedName}}
+	tree := &syntax.Program{Stmts: []syntax.Stmt{&syntax.ExprStmt{X: call}}}
+	return planned(plan.Derive(tree, rows{p.lib}, withFunction{bindings{s}, fn}))
+}
+
+func planned(r plan.Result) (interp.Planned, *value.Error) {
+	return interp.Planned{
+		Effects: r.Effects, Reversible: r.Reversibility == effect.Reversible, Spawns: r.Spawns,
+	}, r.Err
+}
+
+// withFunction is a session in which plannedName is bound.
+type withFunction struct {
+	bindings
+	fn value.Value
+}
+
+func (w withFunction) Lookup(name string) (v value.Value, variable, ok bool) {
+	if name == plannedName {
+		return w.fn, false, true
+	}
+	return w.bindings.Lookup(name)
+}
