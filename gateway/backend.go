@@ -8,7 +8,6 @@ import (
 
 	"shoal.dev/shoal/mcp"
 	"shoal.dev/shoal/messages"
-	"shoal.dev/shoal/supervisor"
 	"shoal.dev/shoal/wire"
 )
 
@@ -162,17 +161,16 @@ func (b *backend) shutdown(noParams) (wire.Call, *messages.Error) {
 }
 
 // publish writes an event through the journal.
-func (b *backend) publish(ctx context.Context, draft messages.Draft) (uint64, *messages.Error) {
-	a, err := supervisor.Ask(ctx, b.g.o.Sys, b.g.o.To.Journal, messages.Append{
-		Record: messages.Record{Key: "event-" + b.key(), Events: []messages.Draft{draft}},
-	})
-	switch {
-	case err != nil:
-		return 0, messages.Errorf(messages.CodeInterrupted, "publish: %v; read the channel before you publish again", err)
-	case a.Err != nil:
-		return 0, a.Err
-	case len(a.Seqs) == 0:
-		return 0, messages.Errorf(messages.CodeInternal, "publish: the journal gave no number")
-	}
-	return a.Seqs[0], nil
+func (b *backend) publish(ctx context.Context, draft messages.Draft) (seq uint64, refusal *messages.Error) {
+	req := messages.Append{Record: messages.Record{Key: "event-" + b.key(), Events: []messages.Draft{draft}}}
+	_, refusal = ask(b, b.g.o.To.Journal, req, func(a messages.Appended) (json.RawMessage, *messages.Error) {
+		if a.Err == nil && len(a.Seqs) == 0 {
+			a.Err = messages.Errorf(messages.CodeInternal, "publish: the journal gave no number")
+		}
+		if a.Err == nil {
+			seq = a.Seqs[0]
+		}
+		return nil, a.Err
+	}).Wait(ctx)
+	return seq, refusal
 }
