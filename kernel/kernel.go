@@ -237,6 +237,9 @@ func (k *Kernel) Reload() {
 	k.event("policy", "", "reloaded")
 }
 
+// Actors is the actor system, for tests of what survives.
+func (k *Kernel) Actors() *supervisor.System { return k.sys }
+
 // Socket is where the kernel serves.
 func (k *Kernel) Socket() string { return k.o.Paths.Socket }
 
