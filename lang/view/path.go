@@ -298,10 +298,7 @@ func (s step) index(v value.Value) (value.Value, error) {
 		return value.Null, s.fail("%s has no items", v.Kind())
 	}
 	i := s.a
-	if i < 0 {
-		i += n
-	}
-	if i < 0 || i >= n {
+	if i < 0 || i >= n { // paths count from the front only
 		return value.Null, s.fail("index is out of range, length %d", n)
 	}
 	switch v.Kind() {
