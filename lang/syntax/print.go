@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 )
@@ -24,9 +25,10 @@ func Print(prog *Program) string {
 // printer writes nodes. Parentheses are nodes of the tree, so it never has to
 // decide about precedence.
 type printer struct {
-	b      strings.Builder
+	b      bytes.Buffer
 	indent int
-	inline bool // inside a hole: statements on one line where possible
+	inline bool    // inside a hole: statements on one line where possible
+	layout *layout // of the source that is laid out anew; nil: none is at hand
 }
 
 func (p *printer) put(parts ...string) {
@@ -172,8 +174,8 @@ func (p *printer) export(yes bool) {
 
 // doc writes the comment above a fn.
 func (p *printer) doc(text string) {
-	if text == "" {
-		return
+	if text == "" || p.layout != nil {
+		return // where there is a source the comment comes with it
 	}
 	if p.inline {
 		p.line()
@@ -230,6 +232,10 @@ func (p *printer) params(list []Param) {
 
 // block writes a block where only a block can stand.
 func (p *printer) block(b *Block) {
+	if p.layout != nil {
+		p.laidBlock(b)
+		return
+	}
 	if len(b.Stmts) == 0 {
 		p.put("{}")
 		return
@@ -266,7 +272,9 @@ func (p *printer) pattern(pat Pattern) {
 		}
 		p.put(pat.Name)
 	case *PatLit:
-		p.literal(pat.Lit)
+		if !p.kept(pat.Span) {
+			p.literal(pat.Lit)
+		}
 	case *PatRange:
 		op := ".."
 		if pat.Inclusive {

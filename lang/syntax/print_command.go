@@ -4,8 +4,10 @@ import "strings"
 
 func (p *printer) command(c *Command) {
 	for _, e := range c.EnvPrefix {
-		p.put(e.Name, "=")
-		p.parts(e.Value, false)
+		if !p.kept(e.Span) {
+			p.put(e.Name, "=")
+			p.parts(e.Value, false)
+		}
 		p.put(" ")
 	}
 	if c.Force {
@@ -13,7 +15,11 @@ func (p *printer) command(c *Command) {
 	}
 	if c.Interp != nil {
 		p.put(c.Head.Text)
-		p.payload(c.Head.Text, c.Interp.Text)
+		if p.layout == nil {
+			p.payload(c.Head.Text, c.Interp.Text)
+		} else {
+			p.kept(Span{c.Head.End, c.Interp.End})
+		}
 	} else {
 		p.arg(&c.Head)
 	}
@@ -31,7 +37,10 @@ func (p *printer) command(c *Command) {
 		p.redirect(&redirects[i])
 	}
 	if c.Trailing != nil {
-		if b := c.Trailing.Body.(*Block); len(b.Stmts) > 0 {
+		if b := c.Trailing.Body.(*Block); p.layout != nil && p.layout.src[c.Trailing.Start] != '{' {
+			p.put(" ") // plan CMD
+			p.stmt(b.Stmts[0])
+		} else if len(b.Stmts) > 0 {
 			p.put(" ")
 			p.block(b)
 		} else {
@@ -82,6 +91,9 @@ func holeHolds(form string) bool {
 }
 
 func (p *printer) arg(a *CmdArg) {
+	if p.kept(a.Span) {
+		return
+	}
 	switch a.Kind {
 	case ArgDash, ArgDashDash, ArgShort:
 		p.put(a.Text)

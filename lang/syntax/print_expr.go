@@ -68,7 +68,7 @@ func (p *printer) postfix(x Expr) {
 		p.member(x.X, x.Safe, x.Name)
 	case *Method:
 		p.member(x.X, x.Safe, x.Name)
-		p.args(x.Args)
+		p.args(x.NamePos.End, x.Args)
 	case *Index:
 		p.base(x.X)
 		p.put("[")
@@ -76,7 +76,7 @@ func (p *printer) postfix(x Expr) {
 		p.put("]")
 	case *Call:
 		p.base(x.Fn)
-		p.args(x.Args)
+		p.args(x.Fn.Pos().End, x.Args)
 	case *Lambda:
 		p.lambda(x)
 	case *Command:
@@ -98,6 +98,10 @@ func (p *printer) fields(open string, list []RecordField, close string) {
 	for i, f := range list {
 		if i > 0 {
 			p.put(", ")
+		}
+		if n, ok := f.Value.(*Name); ok && p.layout != nil && len(list) > 1 && n.Span == f.KeyAt {
+			p.put(n.Name)
+			continue
 		}
 		if isName(f.Key) {
 			p.put(f.Key)
@@ -134,6 +138,15 @@ func (p *printer) match(x *Match) {
 	p.expr(x.Subject)
 	p.put(" {")
 	p.indent++
+	if l := p.layout; l != nil {
+		from := x.Subject.Pos().End
+		p.items(from, x.End-1, false, len(x.Arms), func(i int) Span { return x.Arms[i].Span },
+			func(i int) Node { return x.Arms[i].Pats[0] }, func(i int) { p.arm(x.Arms[i]) })
+		p.indent--
+		p.line()
+		p.put("}")
+		return
+	}
 	for i, a := range x.Arms {
 		switch {
 		case i > 0:
@@ -183,13 +196,13 @@ func (p *printer) body(x Expr) {
 // openBlock writes a block where a record could stand too: a `;` keeps first
 // words such as `a , b` from looking like one.
 func (p *printer) openBlock(b *Block) {
-	start := p.b.Len() + 1
+	mark := p.b.Len()
 	p.block(b)
-	text := p.b.String()
+	text := string(p.b.Bytes()[mark:])
 	scan := parser{scanner: scanner{text}}
-	if len(b.Stmts) > 0 && scan.recordAt(start, true) {
-		p.b.Reset()
-		p.put(text[:start], ";", text[start:])
+	if len(b.Stmts) > 0 && scan.recordAt(1, true) {
+		p.b.Truncate(mark)
+		p.put("{;", text[1:])
 	}
 }
 
@@ -325,13 +338,19 @@ func (p *printer) member(x Expr, safe bool, name string) {
 	p.put(".", name)
 }
 
-// args writes call arguments, a trailing block behind the parentheses.
-func (p *printer) args(list []Arg) {
+// args writes call arguments, a trailing block behind the parentheses. They
+// stand at that place of the source.
+func (p *printer) args(at int, list []Arg) {
 	var block *Lambda
 	if n := len(list); n > 0 {
 		if l, ok := list[n-1].X.(*Lambda); ok && l.Trailing {
 			block, list = l, list[:n-1]
 		}
+	}
+	if block != nil && len(list) == 0 && p.bareBlock(at, block) {
+		p.put(" ")
+		p.block(block.Body.(*Block))
+		return
 	}
 	p.put("(")
 	for i, a := range list {
@@ -372,6 +391,9 @@ func (p *printer) lambda(x *Lambda) {
 }
 
 func (p *printer) literal(x *Literal) {
+	if p.kept(x.Span) {
+		return
+	}
 	switch x.Kind {
 	case LitNull:
 		p.put("null")
@@ -414,6 +436,9 @@ func (p *printer) quantity(x *Literal) {
 
 // interp writes a string with holes: on one line if the holes allow it.
 func (p *printer) interp(x *Interp) {
+	if p.kept(x.Span) {
+		return
+	}
 	hole := printer{inline: true}
 	for _, part := range x.Parts {
 		if part.X == nil {
