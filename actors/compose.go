@@ -129,18 +129,6 @@ func errorView(e *value.Error) json.RawMessage {
 	return messages.JSON(out)
 }
 
-// requestRow remembers the run's answer under its request id.
-func (w *worker) requestRow(id string) messages.Row {
-	r := w.run
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	remembered := requestRow{
-		SourceHash: sourceHash(r.params.Src), Task: r.id(), TS: r.arrived.UnixNano(),
-		JSON: r.result.JSON, Err: r.result.Err,
-	}
-	return row(tableRequest, requestKey(r.host.name, r.principal, id), remembered)
-}
-
 // keptOutput is how much of each stream of an ended task is kept with its
 // record, in bytes; more goes to the content store.
 const keptOutput = 64 << 10

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -82,6 +81,8 @@ type Deps struct {
 	LookPath func(name string) string
 	// ResidentLimit is how many bytes of values a session keeps in memory.
 	ResidentLimit int64
+
+	crew crew // goroutines that work for the actors
 }
 
 // The actors' stable names, as children of the kernel.
@@ -104,23 +105,6 @@ func (d *Deps) PolicyPrincipal(p messages.Principal) string {
 		return leash.LocalHuman
 	}
 	return string(p)
-}
-
-// recovered is deferred by the goroutines beside the actors: a panic in one
-// becomes an error for whoever waits, and never the end of the kernel.
-func (d *Deps) recovered(what string, answer func(*messages.Error)) {
-	if p := recover(); p != nil {
-		d.Log.Error("work beside an actor panicked", "what", what, "panic", p, "stack", string(debug.Stack()))
-		answer(messages.Errorf(messages.CodeInternal, "%s failed inside the kernel: %v", what, p))
-	}
-}
-
-// aside does in a goroutine of its own what may block, and answers with it.
-func (d *Deps) aside(to *actor.PID, what string, work func() messages.Raw) {
-	go func() {
-		defer d.recovered(what, func(err *messages.Error) { d.Sys.Reply(to, messages.Raw{Err: err}) })
-		d.Sys.Reply(to, work())
-	}()
 }
 
 func (d *Deps) tasksPID() *actor.PID { return d.pid(TasksName) }

@@ -26,16 +26,26 @@ func (w *worker) finish(v value.Value, err error) {
 	changes := w.takeNumbers(&end)
 	rows := w.encode(&end, changes)
 	entry, events := w.conclude(&end)
-	if id := r.params.RequestID; id != "" {
-		rows = append(rows, w.requestRow(id))
+	r.mu.Lock()
+	if r.params.RequestID != "" {
+		rows = append(rows, r.requestRowLocked(r.result))
 	}
-	if r.background || r.persisted || r.isDetached() {
-		rows = append(rows, row(tableTask, numKey(r.num), taskRow{r.record(), r.entry}))
-		rows = append(rows, w.outputRows()...)
+	r.mu.Unlock()
+	if end.task {
+		rows = append(rows, w.taskRows()...)
 	}
 	w.commit(messages.Record{
 		Key: fmt.Sprintf("task-%d-end", r.num), Entry: &entry, Rows: rows, Events: events,
 	})
+}
+
+// taskRows are the task's record and its newest output.
+func (w *worker) taskRows() []messages.Row {
+	r := w.run
+	r.mu.Lock()
+	rec := r.recordLocked()
+	r.mu.Unlock()
+	return append(w.outputRows(), row(tableTask, numKey(r.num), taskRow{rec, r.entry}))
 }
 
 // ending is how an evaluation came out, with the numbers of what is kept.
@@ -44,6 +54,7 @@ type ending struct {
 	raised  *value.Error
 	printed []value.Value
 	first   uint64 // number of printed[0]; the result follows the last one
+	task    bool   // the journal has a record of the run as a task
 	ok      bool
 	status  messages.EntryStatus
 }
@@ -74,14 +85,19 @@ func (w *worker) raised(err error) *value.Error {
 	}
 }
 
-// takeNumbers reserves transcript numbers and takes the session's changes.
+// takeNumbers reserves transcript numbers and takes the session's changes. From
+// here on nothing changes the run's place: a budget that ends now is too late.
 func (w *worker) takeNumbers(end *ending) interp.Changes {
-	h := w.run.host
+	r, h := w.run, w.run.host
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ending = true
 	end.first = h.nextOut
 	h.nextOut += uint64(len(end.printed)) + 1
-	if w.run.background || w.run.isDetached() {
+	end.task = r.background || r.persisted || r.detached
+	if r.background || r.detached {
 		return interp.Changes{}
 	}
 	return h.state.TakeChanges()
@@ -100,17 +116,12 @@ func (w *worker) encode(end *ending, changes interp.Changes) []messages.Row {
 // conclude settles the run's facts and composes answer, entry and events.
 func (w *worker) conclude(end *ending) (messages.Entry, []messages.Draft) {
 	r := w.run
-	now := w.d.Now()
 	end.ok = end.raised == nil && !failedOutcome(end.value)
 	ref := messages.OutRef(end.number())
-	shown, _ := view.Wire(end.value, r.limits(), view.Place{URI: ref.URI()})
-
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.finished = now
+	r.finished = w.d.Now()
 	r.resultRef = ref
-	r.state = messages.TaskCompleted
-	end.status = messages.EntryDone
+	r.state, end.status = messages.TaskCompleted, messages.EntryDone
 	switch {
 	case r.cause != nil && end.raised != nil && end.raised.Code == value.CodeCancelled:
 		r.state, end.status = messages.TaskCancelled, messages.EntryCancelled
@@ -120,73 +131,132 @@ func (w *worker) conclude(end *ending) (messages.Entry, []messages.Draft) {
 	if end.raised != nil {
 		r.errJSON = errorView(end.raised)
 	}
+	r.mu.Unlock()
+
+	// Rendering may take a while, so it is done without the lock.
+	var res messages.ExecResult
 	printed := printedView(end, r.limits().MaxBytes)
 	if end.raised != nil {
-		r.result = w.raisedResult(end, ref, printed)
+		res = w.raisedResult(end, ref, printed)
 	} else {
-		r.result = w.finishedResult(end, ref, shown, printed)
+		shown, _ := view.Wire(end.value, r.limits(), view.Place{URI: ref.URI()})
+		res = w.finishedResult(end, ref, shown, printed)
 	}
+	transcript := w.transcriptEvents(end)
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result = res
 	entry := r.entryLocked(end.status, &end.ok)
 	entry.Ref = ref
-	return entry, r.endEventsLocked(end, ref)
+	return entry, append(append(r.renders, transcript...), r.endEventsLocked(end)...)
 }
 
 // commit hands the last record over, frees the line, and makes the answer
-// ready once the record is safe.
+// ready once the record is safe. A hand-over that is being written comes first.
 func (w *worker) commit(rec messages.Record) {
 	r, h := w.run, w.run.host
+	w.afterHandOver()
+	r.mu.Lock()
+	r.committed = true
+	r.mu.Unlock()
 	h.mu.Lock()
 	rec.Rows = append(rec.Rows, row(tableNext, string(h.name), h.nextOut))
-	w.d.Journal.Append(rec, w.settled)
+	w.d.Journal.Append(rec, func(a messages.Appended) { w.settle(a.Err) })
 	h.mu.Unlock()
-	r.mu.Lock()
-	r.evaluated = true
-	r.mu.Unlock()
+	w.freeLine()
+}
+
+// freeLine says that the session may go on; the answer may still be written.
+func (w *worker) freeLine() {
+	w.run.mu.Lock()
+	w.run.evaluated = true
+	w.run.mu.Unlock()
 	w.wake()
 }
 
-// settled hears that the run's last record is safe, or that it could not be
-// written, which the caller must be told instead of its result.
-func (w *worker) settled(a messages.Appended) {
+// afterHandOver waits until a hand-over that was decided is with the journal.
+func (w *worker) afterHandOver() {
 	r := w.run
 	r.mu.Lock()
-	if a.Err != nil {
-		r.result = messages.ExecResult{Key: r.key, Err: a.Err}
+	r.ending = true
+	handing := r.handing
+	r.mu.Unlock()
+	if handing != nil {
+		<-handing
 	}
-	r.ready = true
+}
+
+// settle makes the answer ready: the run's last record is safe, or could not be
+// written, which the caller is told instead of its result.
+func (w *worker) settle(err *messages.Error) {
+	r := w.run
+	r.mu.Lock()
+	if r.ready {
+		r.mu.Unlock()
+		return
+	}
+	if err != nil {
+		r.result = messages.ExecResult{Key: r.key, Err: err}
+	}
+	r.evaluated, r.ready, r.settled = true, true, w.d.Now()
+	r.releaseLocked()
 	close(r.done)
 	r.mu.Unlock()
-	r.stopTimers()
 	w.wake()
 	w.d.Sys.Tell(w.d.tasksPID(), runMoved{r.num})
 }
 
-// refuse answers a run that did not run with an error that is not recorded.
-func (w *worker) refuse(err *messages.Error) { w.answer(messages.ExecResult{Key: w.run.key, Err: err}) }
+// refuse answers a run that did not run with an error that is not kept.
+func (w *worker) refuse(err *messages.Error) {
+	w.end(messages.ExecResult{Key: w.run.key, Err: err}, nil)
+}
 
-// answer ends a run with a result that needs no record of its own.
-func (w *worker) answer(res messages.ExecResult) {
+// end ends a run whose answer is no value of the transcript. If there are rows
+// to keep, or the journal knows of the run already, the answer waits until they
+// are written.
+func (w *worker) end(res messages.ExecResult, rows []messages.Row) {
+	w.afterHandOver()
 	r := w.run
 	r.mu.Lock()
+	if r.committed { // its end is on its way: this is a late fault
+		r.mu.Unlock()
+		w.freeLine()
+		return
+	}
+	r.committed = true
 	r.state = messages.TaskCompleted
 	if res.Err != nil {
 		r.state = messages.TaskFailed
 		r.errJSON = messages.JSON(map[string]any{"code": res.Err.Code.Name(), "msg": res.Err.Message})
 	}
-	r.finished = w.d.Now()
-	r.result, r.evaluated, r.ready = res, true, true
-	closeOnce(r.done)
-	persisted := r.persisted
+	r.finished, r.result = w.d.Now(), res
+	rec, needed := r.endRecordLocked(rows)
 	r.mu.Unlock()
-	r.stopTimers()
-	if persisted {
-		w.d.Journal.Append(messages.Record{
-			Key:  fmt.Sprintf("task-%d-refused", r.num),
-			Rows: []messages.Row{row(tableTask, numKey(r.num), taskRow{r.record(), r.entry})},
-		}, func(messages.Appended) {})
+	if !needed {
+		w.settle(nil)
+		return
 	}
-	w.wake()
-	w.d.Sys.Tell(w.d.tasksPID(), runMoved{r.num})
+	w.d.Journal.Append(rec, func(a messages.Appended) { w.settle(a.Err) })
+	w.freeLine()
+}
+
+// endRecordLocked closes the books on what the journal knows of the run.
+func (r *Run) endRecordLocked(rows []messages.Row) (rec messages.Record, needed bool) {
+	rec = messages.Record{Key: fmt.Sprintf("task-%d-refused", r.num), Rows: rows}
+	if r.persisted {
+		rec.Rows = append(rec.Rows, row(tableTask, numKey(r.num), taskRow{r.recordLocked(), r.entry}))
+		rec.Events = append(rec.Events, r.taskEventLocked())
+	}
+	if r.remembered {
+		rec.Rows = append(rec.Rows, r.requestRowLocked(r.result))
+	}
+	if r.recorded {
+		no := false
+		entry := r.entryLocked(messages.EntryFailed, &no)
+		rec.Entry = &entry
+	}
+	return rec, len(rec.Rows) > 0
 }
 
 // refuseEntry refuses a run and records that it was refused.
@@ -197,19 +267,11 @@ func (w *worker) refuseEntry(err *messages.Error) {
 	entry := r.entryLocked(messages.EntryRefused, &no)
 	events := r.journalEventsLocked(entry.Head, false)
 	r.mu.Unlock()
-	ack := w.append(messages.Record{Key: fmt.Sprintf("task-%d-refusal", r.num), Entry: &entry, Events: events})
+	ack := w.d.write(messages.Record{Key: fmt.Sprintf("task-%d-refusal", r.num), Entry: &entry, Events: events})
 	if ack.Err != nil {
 		err = ack.Err
 	}
 	w.refuse(err)
-}
-
-func closeOnce(c chan struct{}) {
-	select {
-	case <-c:
-	default:
-		close(c)
-	}
 }
 
 func failedOutcome(v value.Value) bool {
@@ -221,7 +283,7 @@ func (r *Run) entryLocked(status messages.EntryStatus, ok *bool) messages.Entry 
 	e := messages.Entry{
 		ID: r.entry, TS: r.arrived.UnixNano(), Session: r.host.name, Principal: r.principal,
 		Kind: r.kind, Src: r.params.Src, OK: ok, Status: status, Effects: r.effects,
-		Cwd: r.fork.Cwd(), Opaque: r.opaque, Task: r.id(), PlanRef: r.planRef,
+		Cwd: r.cwdLocked(), Opaque: r.opaque, Task: r.id(), PlanRef: r.planRef,
 		Approver: r.approver, RequestID: r.params.RequestID, Statements: r.stmts,
 	}
 	if len(r.heads) > 0 {
@@ -233,27 +295,43 @@ func (r *Run) entryLocked(status messages.EntryStatus, ok *bool) messages.Entry 
 	return e
 }
 
-// endEventsLocked are the events of an ended run.
-func (r *Run) endEventsLocked(end *ending, ref messages.Ref) []messages.Draft {
-	session := r.host.name
-	events := r.renders
-	r.renders = nil
-	for i, v := range append(append([]value.Value(nil), end.printed...), end.value) {
+// cwdLocked is where the run is, or was to be.
+func (r *Run) cwdLocked() string {
+	if r.fork == nil {
+		return ""
+	}
+	return r.fork.Cwd()
+}
+
+// transcriptEvents announce the values that are kept.
+func (w *worker) transcriptEvents(end *ending) []messages.Draft {
+	r := w.run
+	events := make([]messages.Draft, 0, len(end.printed)+1)
+	for i := range len(end.printed) + 1 {
+		v := end.value
+		if i < len(end.printed) {
+			v = end.printed[i]
+		}
 		out := messages.OutRef(end.first + uint64(i))
 		events = append(events, messages.Draft{
-			Key: messages.ChannelKey{Session: session, Name: "session.transcript"},
+			Key: messages.ChannelKey{Session: r.host.name, Name: "session.transcript"},
 			Payload: messages.JSON(map[string]any{
 				"ref": out, "uri": out.URI(), "type": v.Kind().String(),
 				"render_head": renderBrief(v), "principal": r.principal,
 			}),
 		})
 	}
+	return events
+}
+
+// endEventsLocked are the events of an ended run.
+func (r *Run) endEventsLocked(end *ending) []messages.Draft {
 	head := ""
 	if len(r.heads) > 0 {
 		head = r.heads[0]
 	}
-	events = append(events, r.journalEventsLocked(head, end.ok)...)
-	if r.background || r.persisted || r.detached || r.listed {
+	events := r.journalEventsLocked(head, end.ok)
+	if r.knownLocked() {
 		events = append(events, r.taskEventLocked())
 	}
 	return events

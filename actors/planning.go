@@ -19,7 +19,7 @@ func (w *worker) storePlan(derived plan.Result, rules *leash.Rules) {
 	now := w.d.Now().UnixNano()
 	dev, ino := identity(r.fork.Cwd())
 	stored := messages.Plan{
-		Source: r.params.Src, Position: r.params.Position, Session: r.host.name,
+		PlanRef: newPlanRef(), Source: r.params.Src, Position: r.params.Position, Session: r.host.name,
 		Principal: r.principal, Cwd: r.fork.Cwd(), Root: r.host.cwd0, CwdDev: dev, CwdIno: ino,
 		Effects: derived.Effects, Reversibility: derived.Reversibility,
 		Verdict: messages.VerdictAllow, Rule: verdict.Rule, State: planStored,
@@ -58,15 +58,27 @@ func (w *worker) planned(a messages.PlanAnswer) {
 	entry := r.entryLocked(status, &ok)
 	events := r.journalEventsLocked(entry.Head, ok)
 	r.mu.Unlock()
-	ack := w.append(messages.Record{Key: fmt.Sprintf("task-%d-plan", r.num), Entry: &entry, Events: events})
+	ack := w.d.write(messages.Record{Key: fmt.Sprintf("task-%d-plan", r.num), Entry: &entry, Events: events})
 	switch {
 	case ack.Err != nil:
 		w.refuse(ack.Err)
 	case ok:
-		w.answer(messages.ExecResult{Key: r.key, JSON: messages.JSON(a.Plan)})
+		res := messages.ExecResult{Key: r.key, JSON: messages.JSON(a.Plan)}
+		w.end(res, w.rememberedRows(res))
 	default:
 		w.refuse(approvalError(a.Plan))
 	}
+}
+
+// rememberedRows keep the answer for the run's request id, if it has one.
+func (w *worker) rememberedRows(res messages.ExecResult) []messages.Row {
+	r := w.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.params.RequestID == "" {
+		return nil
+	}
+	return []messages.Row{r.requestRowLocked(res)}
 }
 
 // stale says what of the run's plan is no longer as it was bound; "" if all

@@ -1,10 +1,12 @@
 package actors
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -33,20 +35,40 @@ type PlanHost struct {
 
 	mu     sync.Mutex
 	plans  map[messages.PlanRef]*messages.Plan
-	claims map[messages.PlanRef]string // key of the call that took the plan
+	order  []messages.PlanRef                          // oldest first; gone ones are skipped
+	mine   map[messages.SessionName][]messages.PlanRef // the same by session
+	claims map[messages.PlanRef]string                 // key of the call that took the plan
+	edits  map[messages.PlanRef]string                 // key of the call that decided last
 }
 
 // LoadPlans reads the stored plans of earlier kernels.
 func LoadPlans(d *Deps) (*PlanHost, error) {
-	h := &PlanHost{d: d, plans: map[messages.PlanRef]*messages.Plan{}, claims: map[messages.PlanRef]string{}}
+	h := &PlanHost{
+		d: d, plans: map[messages.PlanRef]*messages.Plan{}, mine: map[messages.SessionName][]messages.PlanRef{},
+		claims: map[messages.PlanRef]string{}, edits: map[messages.PlanRef]string{},
+	}
+	var all []*messages.Plan
 	err := d.Journal.Scan(tablePlan, "", func(_ string, b []byte) bool {
 		var p messages.Plan
 		if json.Unmarshal(b, &p) == nil {
-			h.plans[p.PlanRef] = &p
+			all = append(all, &p)
 		}
 		return true
 	})
+	slices.SortFunc(all, func(a, b *messages.Plan) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) })
+	for _, p := range all {
+		h.addLocked(p)
+	}
 	return h, err
+}
+
+func (h *PlanHost) addLocked(p *messages.Plan) {
+	h.plans[p.PlanRef] = p
+	if len(h.order) > 2*len(h.plans)+64 {
+		h.order = slices.DeleteFunc(h.order, func(ref messages.PlanRef) bool { return h.plans[ref] == nil })
+	}
+	h.order = append(h.order, p.PlanRef)
+	h.mine[p.Session] = append(h.mine[p.Session], p.PlanRef)
 }
 
 // planStore is the actor in front of a PlanHost. Every answer that promises
@@ -122,10 +144,15 @@ func newPlanRef() messages.PlanRef {
 
 func (h *PlanHost) store(m messages.StorePlan, reply func(any)) {
 	p := m.Plan
-	p.PlanRef = newPlanRef()
 	h.mu.Lock()
-	h.plans[p.PlanRef] = &p
-	rows := append(h.evictLocked(p.Session), planRow(p))
+	var rows []messages.Row
+	if old := h.plans[p.PlanRef]; old != nil {
+		p = *old
+	} else {
+		h.addLocked(&p)
+		rows = h.evictLocked(p.Session)
+	}
+	rows = append(rows, planRow(p))
 	h.mu.Unlock()
 	h.d.Journal.Append(messages.Record{Rows: rows}, func(a messages.Appended) {
 		reply(messages.PlanAnswer{Plan: p, Err: a.Err})
@@ -133,36 +160,45 @@ func (h *PlanHost) store(m messages.StorePlan, reply func(any)) {
 }
 
 func planRow(p messages.Plan) messages.Row {
-	return row(tablePlan, strings.TrimPrefix(string(p.PlanRef), "plan:"), p)
+	return row(tablePlan, planKey(p.PlanRef), p)
 }
 
-// evictLocked drops expired plans and the oldest beyond the limit.
+func planKey(ref messages.PlanRef) string { return strings.TrimPrefix(string(ref), "plan:") }
+
+// evictLocked drops expired plans, and the oldest of a session that has too
+// many. Plans expire in the order in which they were made.
 func (h *PlanHost) evictLocked(session messages.SessionName) []messages.Row {
-	now := h.d.Now().UnixNano()
 	var rows []messages.Row
-	var mine []*messages.Plan
-	for ref, p := range h.plans {
-		switch {
-		case p.ExpiresAt < now:
-			delete(h.plans, ref)
-			delete(h.claims, ref)
-			rows = append(rows, messages.Row{Table: tablePlan, Key: strings.TrimPrefix(string(ref), "plan:")})
-		case p.Session == session:
-			mine = append(mine, p)
+	now := h.d.Now().UnixNano()
+	for len(h.order) > 0 {
+		p := h.plans[h.order[0]]
+		if p != nil && p.ExpiresAt >= now {
+			break
 		}
+		if p != nil {
+			rows = append(rows, h.dropLocked(p))
+		}
+		h.order = h.order[1:]
 	}
-	if len(mine) <= planLimit {
-		return rows
-	}
-	sort.Slice(mine, func(i, j int) bool { return mine[i].CreatedAt < mine[j].CreatedAt })
-	for _, p := range mine[:len(mine)-planLimit] {
-		delete(h.plans, p.PlanRef)
-		rows = append(rows, messages.Row{Table: tablePlan, Key: strings.TrimPrefix(string(p.PlanRef), "plan:")})
+	for len(h.mine[session]) > planLimit {
+		rows = append(rows, h.dropLocked(h.plans[h.mine[session][0]]))
 	}
 	return rows
 }
 
-// findLocked finds a plan that the principal may see in the session.
+// dropLocked forgets a plan, which is the oldest of its session.
+func (h *PlanHost) dropLocked(p *messages.Plan) messages.Row {
+	delete(h.plans, p.PlanRef)
+	delete(h.claims, p.PlanRef)
+	delete(h.edits, p.PlanRef)
+	h.mine[p.Session] = slices.DeleteFunc(h.mine[p.Session], func(ref messages.PlanRef) bool { return ref == p.PlanRef })
+	if len(h.mine[p.Session]) == 0 {
+		delete(h.mine, p.Session)
+	}
+	return messages.Row{Table: tablePlan, Key: planKey(p.PlanRef)}
+}
+
+// findLocked finds a plan of the session; of any if session is empty.
 func (h *PlanHost) findLocked(ref messages.PlanRef, session messages.SessionName) (*messages.Plan, *messages.Error) {
 	p, ok := h.plans[ref]
 	if !ok || session != "" && p.Session != session {
@@ -240,12 +276,11 @@ func (h *PlanHost) claim(m messages.ClaimPlan, reply func(any)) {
 // request asks for approval; whoever may approve its own plans grants.
 func (h *PlanHost) request(m messages.CapRequest, reply func(any)) {
 	rules := h.d.Policy().For(h.d.PolicyPrincipal(m.Principal))
-	h.change(m.PlanRef, m.Session, reply, func(p *messages.Plan) string {
+	h.change(m.Key, m.PlanRef, m.Session, reply, func(p *messages.Plan) string {
+		status, settled := standing(p)
 		switch {
-		case p.Verdict == messages.VerdictDeny:
-			return "denied"
-		case !p.ApprovalPending:
-			return "granted"
+		case settled:
+			return status
 		case !rules.MayApprove(string(m.Principal), string(p.Principal)) || len(m.Effects) == 0:
 			return "approval_pending"
 		}
@@ -257,7 +292,7 @@ func (h *PlanHost) request(m messages.CapRequest, reply func(any)) {
 // decide grants or denies for an approver.
 func (h *PlanHost) decide(m messages.DecideCap, reply func(any)) {
 	rules := h.d.Policy().For(h.d.PolicyPrincipal(m.Principal))
-	h.change(m.PlanRef, "", reply, func(p *messages.Plan) string {
+	h.change(m.Key, m.PlanRef, "", reply, func(p *messages.Plan) string {
 		switch {
 		case !rules.MayApprove(string(m.Principal), string(p.Principal)):
 			return "not_permitted"
@@ -280,7 +315,8 @@ func (h *PlanHost) decide(m messages.DecideCap, reply func(any)) {
 }
 
 // change edits a copy of a plan, writes it with an approval event, and answers.
-func (h *PlanHost) change(ref messages.PlanRef, session messages.SessionName, reply func(any), edit func(*messages.Plan) string) {
+// A call that comes again changes nothing.
+func (h *PlanHost) change(key string, ref messages.PlanRef, session messages.SessionName, reply func(any), edit func(*messages.Plan) string) {
 	h.mu.Lock()
 	old, err := h.findLocked(ref, session)
 	if err != nil {
@@ -288,8 +324,23 @@ func (h *PlanHost) change(ref messages.PlanRef, session messages.SessionName, re
 		reply(messages.CapAnswer{Err: err, Uncovered: []effect.Kind{}})
 		return
 	}
+	if old.State == planApplied {
+		h.mu.Unlock()
+		reply(messages.CapAnswer{Err: unknownPlan(ref, planApplied), Uncovered: []effect.Kind{}})
+		return
+	}
 	p := *old
 	p.Approvals = append([]messages.Approval(nil), old.Approvals...)
+	if h.edits[ref] == key && key != "" {
+		status, _ := standing(&p)
+		answer := h.answerLocked(&p, status)
+		h.mu.Unlock()
+		h.d.Journal.Append(messages.Record{Rows: []messages.Row{planRow(p)}}, func(a messages.Appended) {
+			answer.Err = a.Err
+			reply(answer)
+		})
+		return
+	}
 	status := edit(&p)
 	if status == "not_permitted" {
 		h.mu.Unlock()
@@ -298,7 +349,7 @@ func (h *PlanHost) change(ref messages.PlanRef, session messages.SessionName, re
 		return
 	}
 	answer := h.answerLocked(&p, status)
-	h.plans[ref] = &p
+	h.plans[ref], h.edits[ref] = &p, key
 	h.mu.Unlock()
 	payload := messages.JSON(map[string]any{
 		"plan_ref": p.PlanRef, "status": answer.Status, "principal": p.Principal,
@@ -311,6 +362,18 @@ func (h *PlanHost) change(ref messages.PlanRef, session messages.SessionName, re
 		answer.Err = a.Err
 		reply(answer)
 	})
+}
+
+// standing is where a plan stands, and whether that is its last word.
+func standing(p *messages.Plan) (status string, settled bool) {
+	switch {
+	case p.Verdict == messages.VerdictDeny:
+		return "denied", true
+	case !p.ApprovalPending:
+		return "granted", true
+	default:
+		return "approval_pending", false
+	}
 }
 
 // answerLocked says what is still uncovered.

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -8,19 +9,26 @@ import (
 	"shoal.dev/shoal/proc"
 )
 
-// Interrupted is what an earlier kernel's tasks left behind.
+// Interrupted is what an earlier kernel left behind.
 type Interrupted struct {
-	Killed []proc.Proc           // processes that the sweep ended
-	Tails  map[uint64]proc.Tails // newest output by task
+	Entries []messages.Entry      // those that have no end
+	Killed  []proc.Proc           // processes that the sweep ended
+	Tails   map[uint64]proc.Tails // newest output by task
 }
 
 // RestoreTasks closes the books on tasks that a dead kernel left running: each
 // becomes failed with the error interrupted, keeps its newest output, and names
 // the processes that were ended.
 func RestoreTasks(d *Deps, left Interrupted) error {
+	if err := restoreEntries(d, left.Entries); err != nil {
+		return err
+	}
 	var open []taskRow
 	err := d.Journal.Scan(tableTask, "", func(_ string, b []byte) bool {
 		var saved taskRow
+		if looksEnded(b) {
+			return true
+		}
 		if json.Unmarshal(b, &saved) == nil && !saved.Record.State.Ended() {
 			open = append(open, saved)
 		}
@@ -32,6 +40,29 @@ func RestoreTasks(d *Deps, left Interrupted) error {
 	for _, saved := range open {
 		if err := restoreTask(d, saved, left); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// looksEnded finds most records of ended tasks without decoding them, as there
+// may be very many. Within a JSON string the quotes would be escaped.
+func looksEnded(b []byte) bool {
+	for _, s := range []messages.TaskState{messages.TaskCompleted, messages.TaskFailed, messages.TaskCancelled} {
+		if bytes.Contains(b, []byte(`"state":"`+string(s)+`"`)) {
+			return true
+		}
+	}
+	return false
+}
+
+// restoreEntries marks the entries that have no end as interrupted.
+func restoreEntries(d *Deps, entries []messages.Entry) error {
+	no := false
+	for _, e := range entries {
+		e.Status, e.OK = messages.EntryInterrupted, &no
+		if a := d.write(messages.Record{Key: fmt.Sprintf("entry-%d-interrupted", e.ID), Entry: &e}); a.Err != nil {
+			return fmt.Errorf("mark entry %d as interrupted: %w", e.ID, a.Err)
 		}
 	}
 	return nil
@@ -64,15 +95,14 @@ func restoreTask(d *Deps, saved taskRow, left Interrupted) error {
 			tailRow(num, "stderr", tails.Stderr, tails.StderrTotal))
 	}
 	rows = append(rows, row(tableTask, numKey(num), taskRow{rec, saved.Entry}))
-	done := make(chan messages.Appended, 1)
-	d.Journal.Append(messages.Record{
+	a := d.write(messages.Record{
 		Key: fmt.Sprintf("task-%d-interrupted", num), Rows: rows,
 		Events: []messages.Draft{{
 			Key:     messages.ChannelKey{Session: rec.Session, Name: rec.Task.Channel()},
 			Payload: messages.JSON(messages.TaskEvent{State: rec.State, Error: rec.Error}),
 		}},
-	}, func(a messages.Appended) { done <- a })
-	if a := <-done; a.Err != nil {
+	})
+	if a.Err != nil {
 		return fmt.Errorf("write record of %s: %w", rec.Task, a.Err)
 	}
 	return nil

@@ -44,13 +44,15 @@ type taskRow struct {
 	Entry  messages.EntryID    `json:"entry"`
 }
 
-// requestRow remembers the answer to a request id.
+// requestRow remembers the answer to a request id; without answer it says that
+// the run had begun.
 type requestRow struct {
-	SourceHash string          `json:"source"`
-	Task       messages.TaskID `json:"task"`
-	TS         int64           `json:"ts"`
-	JSON       json.RawMessage `json:"json,omitempty"`
-	Err        *messages.Error `json:"err,omitempty"`
+	SourceHash string           `json:"source"`
+	Task       messages.TaskID  `json:"task"`
+	Entry      messages.EntryID `json:"entry"`
+	TS         int64            `json:"ts"`
+	JSON       json.RawMessage  `json:"json,omitempty"`
+	Err        *messages.Error  `json:"err,omitempty"`
 }
 
 // requestTTLNS is how long a request id is remembered, in nanoseconds.

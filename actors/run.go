@@ -26,7 +26,11 @@ var (
 // Run is everything known of one submission from its arrival to its answer. It
 // outlives the actors that deal with it: they hold no facts of their own.
 //
-// Fields above mu are set before the run is shared and never changed.
+// Fields above mu are set before the run is shared and never changed. A run's
+// life, as far as its session sees it: it stands in the line or is background;
+// it is due (has the line, or needs none) and its worker is launched; its
+// evaluation comes to an end (ending) and is over (evaluated); its answer is
+// ready. In between, a spent budget may hand it over.
 type Run struct {
 	num       uint64
 	entry     messages.EntryID
@@ -34,32 +38,50 @@ type Run struct {
 	key       string
 	conn      string
 	principal messages.Principal
-	kind      messages.EntryKind
-	params    messages.ExecParams
-	planRef   messages.PlanRef
+	applies   bool // a plan
 	arrived   time.Time
+	done      chan struct{} // closed when the task has reached an end state
 
-	mu         sync.Mutex
-	state      messages.TaskState
-	started    time.Time
-	finished   time.Time
+	mu       sync.Mutex
+	kind     messages.EntryKind
+	params   messages.ExecParams
+	planRef  messages.PlanRef
+	state    messages.TaskState
+	started  time.Time
+	finished time.Time
+	settled  time.Time // when the answer became ready
+
+	claiming   bool // its plan has been asked for
+	due        bool // its worker is to be launched
 	launched   bool // the worker goroutine exists
+	actorLost  bool // its actor was given up
+	ending     bool // its evaluation is over; nothing about its place changes any more
+	committed  bool // its last record is with the journal
 	evaluated  bool // the line is free
 	ready      bool // result is set and may be sent
 	detached   bool // nobody's line any more: commits nothing
 	background bool
 	listed     bool // somebody saw it in a list, so its end is announced
 	persisted  bool // the journal has a task row
-	waiters    []*actor.PID
-	result     messages.ExecResult
-	handed     bool // an answer that hands the task over has been sent or is due
-	handedOK   bool // the hand-over is durable
-	told       bool // the caller of a background run knows its task
-	overdue    bool // its budget ended while it was queued
-	cancel     context.CancelCauseFunc
-	cause      error // why it was cancelled, also before it had a context
+	recorded   bool // the journal has its intent as an entry
+	retired    bool // the task store counts it as ended
+	remembered bool // the journal has a row for its request id
+	answered   bool // it stands among the session's answered runs
+
+	spent    bool          // the wait budget is over
+	overdue  bool          // it was over while the run was queued
+	handed   bool          // the hand-over is decided
+	handing  chan struct{} // closed when the hand-over is with the journal
+	handedOK bool          // the hand-over is durable
+	handErr  *messages.Error
+
+	waiters []waiter
+	result  messages.ExecResult
+	cancel  context.CancelCauseFunc
+	cause   error // why it was cancelled, also before it had a context
 
 	plan      *messages.Plan
+	ownCwd    string // the session's directory while a plan is applied
 	effects   []effect.Effect
 	opaque    bool
 	approver  messages.Principal
@@ -75,10 +97,14 @@ type Run struct {
 	output    *proc.TaskOutput
 	leftovers []messages.Leftover
 	renders   []messages.Draft
-	awaiting  []*actor.PID
 	budget    func() // stops the budget timer
 	deadline  func()
-	done      chan struct{} // closed when the task has reached an end state
+}
+
+// waiter is a call that waits for a run's answer.
+type waiter struct {
+	key string
+	to  *actor.PID
 }
 
 func (r *Run) id() messages.TaskID { return messages.NewTaskID(r.num) }
@@ -116,7 +142,7 @@ func (p *printed) kept() []value.Value {
 func (r *Run) setCancelled(cause error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.state.Ended() || r.cause != nil {
+	if r.state.Ended() || r.ending || r.cause != nil {
 		return false
 	}
 	r.cause = cause
@@ -127,31 +153,61 @@ func (r *Run) setCancelled(cause error) bool {
 	return true
 }
 
-// isDetached reports whether the run's statements no longer belong to the
-// session.
-func (r *Run) isDetached() bool {
+// alone reports whether the run's statements do not belong to the session.
+func (r *Run) alone() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.detached
+	return r.background || r.detached
 }
 
-// stopTimers ends the timers of a run that needs them no more.
-func (r *Run) stopTimers() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// knownLocked reports whether somebody can know of the run as a task.
+func (r *Run) knownLocked() bool {
+	return r.persisted || r.background || r.detached || r.listed || len(r.leftovers) > 0
+}
+
+// releaseLocked lets go of what an ended run needs no more: its timers, and
+// what would keep the session's old values in memory.
+func (r *Run) releaseLocked() {
 	for _, stop := range []func(){r.budget, r.deadline} {
 		if stop != nil {
 			stop()
 		}
 	}
-	r.budget, r.deadline = nil, nil
+	r.budget, r.deadline, r.cancel = nil, nil, nil
+	r.fork, r.plan, r.stmts, r.renders, r.effects = nil, nil, nil, nil, nil
+	r.printed = printed{total: r.printed.total}
 }
 
-// record is the task record as it stands.
+// record is the task record as others may see it: an end shows only once it is
+// safe.
 func (r *Run) record() messages.TaskRecord {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.recordLocked()
+	rec := r.recordLocked()
+	if !r.ready && rec.State.Ended() {
+		rec.State, rec.FinishedNS, rec.ResultRef, rec.Error = messages.TaskRunning, nil, "", json.RawMessage("null")
+		if r.cause != nil {
+			rec.State = messages.TaskCancelling
+		}
+	}
+	return rec
+}
+
+// hasEnded reports whether the run's end is known and safe.
+func (r *Run) hasEnded() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// seen notes that somebody was shown the task.
+func (r *Run) seen() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.listed = true
 }
 
 func (r *Run) recordLocked() messages.TaskRecord {

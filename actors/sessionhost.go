@@ -1,17 +1,22 @@
 package actors
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
+	"github.com/asynkron/protoactor-go/actor"
+
+	"shoal.dev/shoal/lang/effect"
 	"shoal.dev/shoal/lang/interp"
 	"shoal.dev/shoal/leash"
 	"shoal.dev/shoal/messages"
@@ -19,10 +24,16 @@ import (
 
 // sessionHost is everything a session is. It outlives the session's actor, and
 // comes back from the journal after the kernel's death.
+//
+// Fields above mu are set before the host is shared; load sets those that say
+// so before anybody else looks at them.
 type sessionHost struct {
-	d    *Deps
-	name messages.SessionName
-	base []string // environment of the client that created it or brought it back
+	d       *Deps
+	name    messages.SessionName
+	base    []string // environment of the client that created it or brought it back
+	creator string   // connection of that client
+	values  *transcript
+	cwd0    string // where it was created: $CWD of policies; set by load
 
 	mu          sync.Mutex
 	loaded      bool
@@ -30,50 +41,53 @@ type sessionHost struct {
 	loadErr     *messages.Error
 	owner       messages.Principal
 	created     int64
-	cwd0        string
 	env         map[string]*string // what the session set; nil unsets
 	state       *interp.State
 	nextOut     uint64
-	values      *transcript
 	restartedAt int64
 	conns       map[string]bool
-	closed      bool
+	closing     bool             // no new work is taken
+	closed      bool             // it has left memory, or is about to
+	closers     []*actor.PID     // who asked for its end
+	gaveUp      time.Time        // when its actor was given up; zero: it was not
+	gaveUpWhy   string           // the last failure
+	opening     map[string]*open // terminals being opened, by call
 
 	line     []*Run          // executions waiting for their turn
 	current  *Run            // the one whose turn it is
 	runs     map[uint64]*Run // every run that has not been forgotten, by task number
 	byKey    map[string]*Run // the same by call
-	requests map[string]*request
+	aliases  map[uint64][]string
+	answers  []*Run // runs that were answered, oldest first
+	bytes    int    // of their answers
+	requests requests
 	parked   []parked // requests that came before the session was loaded
 	idle     time.Time
-}
-
-// request is a request id in use: its run, or the remembered answer.
-type request struct {
-	run  *Run
-	past *requestRow
 }
 
 // newSessionHost is a session that has not been loaded yet.
 func newSessionHost(d *Deps, m messages.Attach) *sessionHost {
 	return &sessionHost{
-		d: d, name: m.Session, base: m.Env, owner: m.Principal,
-		cwd0: m.Cwd, conns: map[string]bool{}, runs: map[uint64]*Run{}, byKey: map[string]*Run{},
-		requests: map[string]*request{}, env: map[string]*string{},
+		d: d, name: m.Session, base: m.Env, creator: m.Conn, owner: m.Principal,
+		cwd0: m.Cwd, conns: map[string]bool{}, env: map[string]*string{},
+		runs: map[uint64]*Run{}, byKey: map[string]*Run{}, aliases: map[uint64][]string{},
+		requests: newRequests(m.Session), opening: map[string]*open{},
 		values: newTranscript(d.ResidentLimit), idle: d.Now(),
 	}
 }
 
-// bring loads the session and tells its actor; it is a goroutine of its own.
-func (h *sessionHost) bring() {
-	settle := func(err *messages.Error) {
-		h.mu.Lock()
-		h.loaded, h.loading, h.loadErr = err == nil, false, err
-		h.mu.Unlock()
-		h.d.Sys.Tell(h.d.sessionPID(h.name), sessionLoaded{})
+// memberLocked reports whether a principal is a member: the owner, and the
+// local human everywhere.
+func (h *sessionHost) memberLocked(p messages.Principal) bool { return p == h.owner || p == h.d.Owner }
+
+// runsLocked are the runs in the order in which they came.
+func (h *sessionHost) runsLocked() []*Run {
+	runs := make([]*Run, 0, len(h.runs))
+	for _, r := range h.runs {
+		runs = append(runs, r)
 	}
-	defer h.d.recovered("loading the session", settle)
-	settle(h.load())
+	slices.SortFunc(runs, func(a, b *Run) int { return cmp.Compare(a.num, b.num) })
+	return runs
 }
 
 // load reads the session from the journal, or creates it. It blocks.
@@ -97,7 +111,10 @@ func (h *sessionHost) load() *messages.Error {
 	if err != nil {
 		return messages.Errorf(messages.CodeInternal, "read transcript of session %s: %v", h.name, err)
 	}
-	requests := h.loadRequests()
+	requests, err := h.loadRequests()
+	if err != nil {
+		return messages.Errorf(messages.CodeInternal, "read request ids of session %s: %v", h.name, err)
+	}
 	state.TakeChanges()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -120,16 +137,15 @@ func (h *sessionHost) create() *messages.Error {
 		return messages.Errorf(messages.CodeInvalidParams, "cwd %q: %s; give a directory that exists", h.cwd0, why)
 	}
 	now := h.d.Now().UnixNano()
-	done := make(chan messages.Appended, 1)
 	created := sessionRow{Owner: h.owner, Created: now, Cwd0: h.cwd0, Cwd: h.cwd0}
-	h.d.Journal.Append(messages.Record{
+	a := h.d.write(messages.Record{
 		Rows: []messages.Row{row(tableSession, string(h.name), created)},
 		Events: []messages.Draft{{
 			Key:     messages.ChannelKey{Session: h.name, Name: "session"},
 			Payload: messages.JSON(map[string]any{"kind": "created", "principal": h.owner}),
 		}},
-	}, func(a messages.Appended) { done <- a })
-	if a := <-done; a.Err != nil {
+	})
+	if a.Err != nil {
 		return a.Err
 	}
 	h.mu.Lock()
@@ -163,22 +179,21 @@ func (h *sessionHost) loadNext() (uint64, error) {
 	return strconv.ParseUint(string(raw), 10, 64)
 }
 
-// loadRequests remembers the answers to request ids of the last day.
-func (h *sessionHost) loadRequests() map[string]*request {
-	out := map[string]*request{}
-	oldest := h.d.Now().UnixNano() - requestTTLNS
-	prefix := string(h.name) + "\x00"
-	err := h.d.Journal.Scan(tableRequest, prefix, func(key string, b []byte) bool {
-		var past requestRow
-		if json.Unmarshal(b, &past) == nil && past.TS >= oldest {
-			out[strings.TrimPrefix(key, prefix)] = &request{past: &past}
+// loadRequests finds the request ids of the last day.
+func (h *sessionHost) loadRequests() (requests, error) {
+	out := newRequests(h.name)
+	err := h.d.Journal.Scan(tableRequest, string(h.name)+"\x00", func(key string, b []byte) bool {
+		var past struct { // without the answer, which may be large
+			SourceHash string `json:"source"`
+			TS         int64  `json:"ts"`
+		}
+		if json.Unmarshal(b, &past) == nil {
+			out.put(&request{key: key, source: past.SourceHash, ts: past.TS})
 		}
 		return true
 	})
-	if err != nil {
-		h.d.Log.Error("read request ids", "session", h.name, "err", err)
-	}
-	return out
+	slices.SortFunc(out.order, func(a, b *request) int { return cmp.Compare(a.ts, b.ts) })
+	return out, err
 }
 
 // mergeEnv applies what a session set to a base environment.
@@ -265,29 +280,44 @@ func (h *sessionHost) info() messages.SessionInfo {
 func envHash(env []string) string { return sourceHash(strings.Join(env, "\x00")) }
 
 // view is one of the session's live views as JSON.
-func (h *sessionHost) view(name string) messages.Raw {
+func (h *sessionHost) view(m messages.ViewSession) messages.Raw {
 	h.mu.Lock()
 	state := h.state
 	h.mu.Unlock()
-	switch name {
+	switch m.View {
 	case "cwd":
 		return messages.Raw{JSON: messages.JSON(pathView(state.Cwd()))}
 	case "env":
-		return messages.Raw{JSON: messages.JSON(envView(state.Environ()))}
+		return messages.Raw{JSON: messages.JSON(envView(state.Environ(), h.mayRead(m.Principal)))}
 	case "reef":
 		return messages.Raw{JSON: messages.JSON(emptyReef)}
 	default:
-		return messages.Raw{Err: messages.Errorf(messages.CodeUnknownRef, "there is no session view %q; use cwd, env or reef", name)}
+		return messages.Raw{Err: messages.Errorf(messages.CodeUnknownRef, "there is no session view %q; use cwd, env or reef", m.View)}
 	}
 }
 
-// envView is the environment as shown to its principal, who may read all of
-// it: names in order, and the values.
-func envView(environ []string) any {
+// mayRead says which variables a principal may read; nil means all.
+func (h *sessionHost) mayRead(p messages.Principal) func(name string) bool {
+	rules := h.rulesOf(p)
+	if rules.Unrestricted() {
+		return nil
+	}
+	scene := h.scene()
+	return func(name string) bool {
+		return rules.Judge(effect.Effect{Kind: effect.EnvRead, Name: name}, scene).Outcome == leash.Allow
+	}
+}
+
+// envView is the environment as shown to a principal, who may read some of it:
+// those names in order, and their values.
+func envView(environ []string, may func(string) bool) any {
 	names := make([]string, 0, len(environ))
 	vars := make(map[string]string, len(environ))
 	for _, kv := range environ {
 		name, v, _ := strings.Cut(kv, "=")
+		if may != nil && !may(name) {
+			continue
+		}
 		names = append(names, name)
 		vars[name] = strings.ToValidUTF8(v, "\uFFFD")
 	}
@@ -295,7 +325,7 @@ func envView(environ []string) any {
 		Granted bool              `json:"granted"`
 		Names   []string          `json:"names"`
 		Env     map[string]string `json:"env"`
-	}{true, names, vars}
+	}{len(names) > 0 || may == nil, names, vars}
 }
 
 // emptyReef is the tool resolution view of a session without manifest.
@@ -310,29 +340,41 @@ var emptyReef = struct {
 	Problems    []struct{}        `json:"problems"`
 }{Policy: "auto", Bindings: []struct{}{}, Runners: map[string]string{}, Problems: []struct{}{}}
 
-// forgetLocked drops ended runs beyond a bound, oldest first.
-func (h *sessionHost) forgetLocked() {
-	if len(h.runs) <= rememberedRuns {
+// A session can answer an answered run again, for callers that ask twice after
+// a crash: the newest answersKept for good, others for answerTime unless their
+// answers are more than answerBytes.
+const (
+	answersKept = 64
+	answerTime  = 5 * time.Second
+	answerBytes = 32 << 20
+)
+
+// answeredLocked notes that a run was answered and forgets older ones. It needs
+// the run's lock too.
+func (h *sessionHost) answeredLocked(r *Run) {
+	if r.answered {
 		return
 	}
-	oldest := uint64(0)
-	for num, r := range h.runs {
-		r.mu.Lock()
-		gone := r.ready && len(r.waiters) == 0
-		r.mu.Unlock()
-		if gone && (oldest == 0 || num < oldest) {
-			oldest = num
+	r.answered = true
+	h.answers = append(h.answers, r)
+	h.bytes += len(r.result.JSON)
+	limit := h.d.Now().Add(-answerTime)
+	for len(h.answers) > answersKept {
+		old := h.answers[0]
+		if h.bytes <= answerBytes && old.settled.After(limit) { // settled never changes again
+			return
 		}
-	}
-	if r := h.runs[oldest]; r != nil {
-		delete(h.runs, oldest)
-		delete(h.byKey, r.key)
+		h.answers[0] = nil
+		h.answers = h.answers[1:]
+		h.bytes -= len(old.result.JSON)
+		delete(h.runs, old.num)
+		delete(h.byKey, old.key)
+		for _, key := range h.aliases[old.num] {
+			delete(h.byKey, key)
+		}
+		delete(h.aliases, old.num)
 	}
 }
-
-// rememberedRuns is how many answered runs a session can answer again, for
-// callers that ask twice after a crash.
-const rememberedRuns = 64
 
 // unknownTask says in one place that a session has no such task.
 func unknownTask(id messages.TaskID) *messages.Error {

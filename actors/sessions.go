@@ -1,8 +1,9 @@
 package actors
 
 import (
-	"context"
-	"sort"
+	"cmp"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,12 +13,18 @@ import (
 	"shoal.dev/shoal/supervisor"
 )
 
-// sessionLimit is how many sessions one kernel holds in memory.
-const sessionLimit = 4096
-
-// idleTime is how long a session without connection, task or terminal stays in
-// memory.
-const idleTime = 30 * time.Minute
+const (
+	// sessionLimit is how many sessions one kernel holds in memory.
+	sessionLimit = 4096
+	// idleTime is how long a session without connection, task or terminal
+	// stays in memory.
+	idleTime = 30 * time.Minute
+	// sweepTime is how often the registry looks for such sessions.
+	sweepTime = time.Minute
+	// reviveTime is how long a session whose actor was given up stays down
+	// before an attachment may bring it back.
+	reviveTime = time.Second
+)
 
 // SessionStore holds the session hosts; it outlives the actors.
 type SessionStore struct {
@@ -34,54 +41,85 @@ func NewSessionStore(d *Deps, tasks *TaskStore) *SessionStore {
 }
 
 // sessions is the registry: it brings sessions to life and lets idle ones go.
-type sessions struct{ st *SessionStore }
+type sessions struct {
+	st    *SessionStore
+	sweep func() // stops the timer of the next sweep
+}
 
 // NewSessions makes producers of the registry's actor.
 func NewSessions(st *SessionStore) func() actor.Actor {
-	return func() actor.Actor { return &sessions{st} }
+	return func() actor.Actor { return &sessions{st: st, sweep: func() {}} }
 }
 
-// sweepIdle is the registry's reminder to itself.
-type sweepIdle struct{}
+// Messages to the registry.
+type (
+	// sweepIdle is its reminder to itself.
+	sweepIdle struct{}
+	// sessionEnded says that a session is to leave memory.
+	sessionEnded struct{ h *sessionHost }
+)
 
 // Receive dispatches one message.
 func (s *sessions) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
-		s.respawn(ctx)
-		s.st.d.Sys.After(time.Minute, ctx.Self(), sweepIdle{})
+		s.started(ctx)
+	case *actor.Restarting, *actor.Stopped:
+		s.sweep()
 	case *actor.Terminated:
-		s.respawn(ctx)
+		s.terminated(ctx, m.Who)
 	case messages.Attach:
 		s.attach(ctx, m)
+	case messages.Detached:
+		s.detached(ctx, m)
 	case messages.ListSessions:
-		ctx.Respond(s.st.list())
+		ctx.Respond(s.st.list(m.Principal))
 	case messages.CloseSession:
 		s.close(ctx, m)
 	case sessionEnded:
-		s.ended(ctx, m.name)
+		s.ended(ctx, m.h)
 	case sweepIdle:
-		s.sweep(ctx)
-		s.st.d.Sys.After(time.Minute, ctx.Self(), sweepIdle{})
+		for _, h := range s.st.idle() {
+			s.ended(ctx, h)
+		}
+		s.sweepLater(ctx)
 	}
 }
 
-// respawn brings back the actors of every session in the store.
-func (s *sessions) respawn(ctx actor.Context) {
-	s.st.mu.Lock()
-	defer s.st.mu.Unlock()
-	for _, h := range s.st.hosts {
-		if !h.closed {
+func (s *sessions) sweepLater(ctx actor.Context) {
+	s.sweep = s.st.d.Sys.After(sweepTime, ctx.Self(), sweepIdle{})
+}
+
+// started brings back the actors of every session in the store, and lets those
+// go that were about to.
+func (s *sessions) started(ctx actor.Context) {
+	for _, h := range s.st.all() {
+		if h.isLeaving() {
+			s.ended(ctx, h)
+		} else {
 			s.spawn(ctx, h)
 		}
 	}
+	s.sweepLater(ctx)
 }
 
+// terminated brings a session's actor back unless it was given up.
+func (s *sessions) terminated(ctx actor.Context, who *actor.PID) {
+	name := who.GetId()[strings.LastIndexByte(who.GetId(), '/')+1:]
+	if h := s.st.get(messages.SessionName(name)); h != nil && !h.isLeaving() {
+		s.spawn(ctx, h)
+	}
+}
+
+// spawn starts a session's actor unless it runs.
 func (s *sessions) spawn(ctx actor.Context, h *sessionHost) {
+	if h.isDown() {
+		return
+	}
 	_, err := s.st.d.Sys.SpawnChild(ctx, supervisor.Spec{
 		Name:   string(h.name),
 		New:    func() actor.Actor { return &session{h, s.st.tasks} },
-		GaveUp: func(reason any) { h.abandonAll(reason) },
+		GaveUp: func(reason any) { h.giveUp(reason) },
 	})
 	if err != nil {
 		s.st.d.Log.Error("spawn session", "session", h.name, "err", err)
@@ -92,148 +130,114 @@ func (s *sessions) spawn(ctx actor.Context, h *sessionHost) {
 func (s *sessions) attach(ctx actor.Context, m messages.Attach) {
 	if !m.Session.Valid() {
 		ctx.Respond(messages.SessionInfo{Err: messages.Errorf(messages.CodeInvalidParams,
-			"session %q: names are 1 to 64 of A-Z a-z 0-9 . _ - and do not start with a dot", m.Session)})
+			"session %.80q: names are 1 to 64 of A-Z a-z 0-9 . _ - and do not start with a dot", m.Session)})
 		return
 	}
-	s.st.mu.Lock()
-	h := s.st.hosts[m.Session]
-	full := h == nil && len(s.st.hosts) >= sessionLimit
-	if h == nil && !full {
-		h = newSessionHost(s.st.d, m)
-		s.st.hosts[m.Session] = h
+	if h := s.st.get(m.Session); h != nil && h.isLeaving() {
+		s.ended(ctx, h)
 	}
-	s.st.mu.Unlock()
-	if full {
-		ctx.Respond(messages.SessionInfo{Err: messages.Errorf(messages.CodeQuota, "%d sessions are open; close some", sessionLimit).
-			With(map[string]int{"limit": sessionLimit, "used": sessionLimit})})
+	h, refusal := s.st.open(m)
+	if refusal == nil {
+		refusal = h.rise()
+	}
+	if refusal != nil {
+		ctx.Respond(messages.SessionInfo{Err: refusal})
 		return
 	}
-	s.retry(h, m)
 	s.spawn(ctx, h)
 	ctx.Forward(s.st.d.sessionPID(m.Session))
 }
 
-// retry gives a session that could not be created or loaded another chance,
-// with what this client brings.
-func (s *sessions) retry(h *sessionHost, m messages.Attach) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.loadErr == nil {
-		return
-	}
-	h.loadErr, h.cwd0, h.base, h.loading = nil, m.Cwd, m.Env, true
-	go h.bring()
-}
-
-func (st *SessionStore) list() messages.Sessions {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	out := messages.Sessions{Sessions: []messages.SessionSummary{}}
-	for _, h := range st.hosts {
-		h.mu.Lock()
-		if h.loaded {
-			out.Sessions = append(out.Sessions, messages.SessionSummary{
-				Session: h.name, Owner: h.owner, Conns: len(h.conns), Tasks: st.tasks.liveOf(h.name),
-			})
-		}
-		h.mu.Unlock()
-	}
-	sort.Slice(out.Sessions, func(i, j int) bool { return out.Sessions[i].Session < out.Sessions[j].Session })
-	return out
-}
-
-// sessionEnded says that a session's tasks and terminals are gone.
-type sessionEnded struct{ name messages.SessionName }
-
-// close ends a session's tasks and terminals, then its actor.
-func (s *sessions) close(ctx actor.Context, m messages.CloseSession) {
-	s.st.mu.Lock()
-	h := s.st.hosts[m.Session]
-	s.st.mu.Unlock()
-	if h == nil {
+// detached goes the way that attach went, so that it comes after it.
+func (s *sessions) detached(ctx actor.Context, m messages.Detached) {
+	if s.st.get(m.Session) == nil {
 		ctx.Respond(messages.Done{})
 		return
 	}
-	to, self, st := ctx.Sender(), ctx.Self(), s.st
-	go func() {
-		defer st.d.recovered("closing the session", func(err *messages.Error) { st.d.Sys.Reply(to, messages.Done{Err: err}) })
-		cctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		st.tasks.endSession(cctx, m.Session)
-		st.d.ClosePTYs(cctx, m.Session)
-		st.d.Journal.Append(messages.Record{Events: []messages.Draft{{
-			Key:     messages.ChannelKey{Session: m.Session, Name: "session"},
-			Payload: messages.JSON(map[string]any{"kind": "closed", "principal": m.Principal}),
-		}}}, func(a messages.Appended) {
-			st.d.Sys.Tell(self, sessionEnded{m.Session})
-			st.d.Sys.Reply(to, messages.Done{Err: a.Err})
-		})
-	}()
+	ctx.Forward(s.st.d.sessionPID(m.Session))
 }
 
-// ended lets a session's actor go; its state stays in the journal.
-func (s *sessions) ended(ctx actor.Context, name messages.SessionName) {
+// ended lets a session's actor go; its state stays in the journal. Who still
+// waits for something of it is answered.
+func (s *sessions) ended(ctx actor.Context, h *sessionHost) {
 	s.st.mu.Lock()
-	h := s.st.hosts[name]
-	delete(s.st.hosts, name)
-	s.st.mu.Unlock()
-	if h == nil {
-		return
+	current := s.st.hosts[h.name] == h
+	if current {
+		delete(s.st.hosts, h.name)
 	}
+	s.st.mu.Unlock()
 	h.mu.Lock()
 	h.closed = true
 	h.mu.Unlock()
-	ctx.Stop(s.st.d.sessionPID(name))
+	h.dismiss()
+	if current {
+		ctx.Stop(s.st.d.sessionPID(h.name))
+	}
 }
 
-// sweep lets sessions go that nobody has used for a while.
-func (s *sessions) sweep(ctx actor.Context) {
-	limit := s.st.d.Now().Add(-idleTime)
-	var gone []messages.SessionName
-	s.st.mu.Lock()
-	for name, h := range s.st.hosts {
+// open finds or makes the host of a session.
+func (st *SessionStore) open(m messages.Attach) (*sessionHost, *messages.Error) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	h := st.hosts[m.Session]
+	if h != nil {
+		return h, nil
+	}
+	if len(st.hosts) >= sessionLimit {
+		return nil, messages.Errorf(messages.CodeQuota, "%d sessions are open; close some", sessionLimit).
+			With(map[string]int{"limit": sessionLimit, "used": sessionLimit})
+	}
+	h = newSessionHost(st.d, m)
+	st.hosts[m.Session] = h
+	return h, nil
+}
+
+func (st *SessionStore) get(name messages.SessionName) *sessionHost {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.hosts[name]
+}
+
+// all are the hosts in name order.
+func (st *SessionStore) all() []*sessionHost {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	hosts := make([]*sessionHost, 0, len(st.hosts))
+	for _, h := range st.hosts {
+		hosts = append(hosts, h)
+	}
+	slices.SortFunc(hosts, func(a, b *sessionHost) int { return cmp.Compare(a.name, b.name) })
+	return hosts
+}
+
+// list shows the sessions that a principal is a member of.
+func (st *SessionStore) list(p messages.Principal) messages.Sessions {
+	out := messages.Sessions{Sessions: []messages.SessionSummary{}}
+	for _, h := range st.all() {
 		h.mu.Lock()
-		if len(h.conns) == 0 && h.current == nil && len(h.line) == 0 && h.idle.Before(limit) &&
-			s.st.tasks.liveOf(name) == 0 && !s.st.d.HasPTYs(name) {
-			gone = append(gone, name)
-		}
+		shown := h.loaded && h.memberLocked(p)
+		line := messages.SessionSummary{Session: h.name, Owner: h.owner, Conns: len(h.conns)}
 		h.mu.Unlock()
-	}
-	s.st.mu.Unlock()
-	for _, name := range gone {
-		s.ended(ctx, name)
-	}
-}
-
-// abandonAll answers everyone who waits for a session whose actor was given
-// up.
-func (h *sessionHost) abandonAll(reason any) {
-	h.mu.Lock()
-	runs := make([]*Run, 0, len(h.runs))
-	for _, r := range h.runs {
-		runs = append(runs, r)
-	}
-	waiting := h.parked
-	h.parked, h.line = nil, nil
-	h.mu.Unlock()
-	h.d.Log.Error("session given up", "session", h.name, "reason", reason)
-	for _, r := range runs {
-		r.mu.Lock()
-		to := r.waiters
-		r.waiters = nil
-		r.mu.Unlock()
-		for _, pid := range to {
-			h.d.Sys.Reply(pid, messages.ExecResult{Key: r.key, Err: interrupted(r.entry)})
+		if shown {
+			line.Tasks = st.tasks.liveOf(h.name)
+			out.Sessions = append(out.Sessions, line)
 		}
 	}
-	for _, p := range waiting {
-		h.d.Sys.Reply(p.to, &supervisor.Failed{Request: p.msg, Actor: string(h.name), Reason: "the session was given up"})
-	}
+	return out
 }
 
-// interrupted says that what served a call was lost, and what was recorded.
-func interrupted(entry messages.EntryID) *messages.Error {
-	return messages.Errorf(messages.CodeInterrupted,
-		"the session serving this call was lost; the journal entry says how far it got").
-		With(map[string]any{"reason": "session_lost", "entry": entry})
+// idle are the sessions that nobody has used for a while.
+func (st *SessionStore) idle() []*sessionHost {
+	limit := st.d.Now().Add(-idleTime)
+	var gone []*sessionHost
+	for _, h := range st.all() {
+		h.mu.Lock()
+		idle := len(h.conns) == 0 && h.current == nil && len(h.line) == 0 && len(h.parked) == 0 &&
+			len(h.opening) == 0 && !h.closing && !h.loading && h.idle.Before(limit)
+		h.mu.Unlock()
+		if idle && st.tasks.liveOf(h.name) == 0 && !st.d.HasPTYs(h.name) {
+			gone = append(gone, h)
+		}
+	}
+	return gone
 }

@@ -38,8 +38,7 @@ func (t *task) launch() {
 	t.r.launched = true
 	t.r.mu.Unlock()
 	if first {
-		w := &worker{d: t.st.d, run: t.r}
-		go w.work()
+		t.st.d.work("run", newWorker(t.st.d, t.r).work, nil)
 	}
 }
 
@@ -59,9 +58,7 @@ func (st *TaskStore) serve(m messages.RunTask) messages.Raw {
 	num, _ := m.Task.Num()
 	r := st.get(num)
 	if r != nil {
-		r.mu.Lock()
-		r.listed = true
-		r.mu.Unlock()
+		r.seen()
 	}
 	switch m.Op {
 	case "get":
@@ -84,7 +81,7 @@ const settleTime = 5 * time.Second
 func (st *TaskStore) current(r *Run, rec messages.TaskRecord) messages.Raw {
 	if r != nil {
 		r.mu.Lock()
-		settling := r.evaluated && !r.ready
+		settling := r.ending && !r.ready
 		r.mu.Unlock()
 		if settling {
 			ctx, cancel := context.WithTimeout(context.Background(), settleTime)
@@ -135,16 +132,18 @@ func (st *TaskStore) await(r *Run, rec messages.TaskRecord, timeout *int64) mess
 
 // cancelTask ends a task, or what an ended one has left over.
 func (st *TaskStore) cancelTask(r *Run, rec messages.TaskRecord) messages.Raw {
-	if r == nil {
+	ctx, cancel := context.WithTimeout(context.Background(), settleTime)
+	defer cancel()
+	switch {
+	case r == nil:
+		if num, _ := rec.Task.Num(); len(rec.Leftovers) > 0 {
+			st.d.Runner.KillTree(ctx, num, proc.CancelLadder())
+		}
 		return messages.Raw{JSON: messages.JSON(messages.TaskStateOf{Task: rec.Task, State: rec.State})}
-	}
-	if r.hasEnded() {
-		ctx, cancel := context.WithTimeout(context.Background(), settleTime)
-		defer cancel()
+	case r.hasEnded():
 		st.endLeftovers(ctx, r)
-	} else {
+	default:
 		st.cancel(r, errCancelled)
-		st.d.Sys.Tell(st.d.sessionPID(r.host.name), runCancelled{r.num})
 	}
 	return messages.Raw{JSON: messages.JSON(messages.TaskStateOf{Task: rec.Task, State: r.record().State})}
 }

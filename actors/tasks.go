@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"sort"
@@ -41,12 +42,17 @@ func (st *TaskStore) get(num uint64) *Run {
 	return st.runs[num]
 }
 
-// retire notes that a run has ended and forgets the oldest ended ones. A run
-// that nobody can know of is forgotten at once.
+// retire notes that a run has ended and forgets the oldest ended ones, but not
+// those with processes left over as long as there are not too many. A run that
+// nobody can know of is forgotten at once.
 func (st *TaskStore) retire(r *Run) {
 	r.mu.Lock()
-	known := r.persisted || r.background || r.detached || r.listed
+	known, again := r.knownLocked(), r.retired
+	r.retired = true
 	r.mu.Unlock()
+	if again {
+		return
+	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if !known {
@@ -54,10 +60,21 @@ func (st *TaskStore) retire(r *Run) {
 		return
 	}
 	st.ended = append(st.ended, r.num)
-	for len(st.ended) > endedKept {
-		st.dropLocked(st.ended[0])
+	for tries := len(st.ended); len(st.ended) > endedKept && tries > 0; tries-- {
+		num := st.ended[0]
 		st.ended = st.ended[1:]
+		if len(st.ended) < 4*endedKept && st.runs[num].hasLeftovers() {
+			st.ended = append(st.ended, num)
+			continue
+		}
+		st.dropLocked(num)
 	}
+}
+
+func (r *Run) hasLeftovers() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.leftovers) > 0
 }
 
 func (st *TaskStore) dropLocked(num uint64) {
@@ -68,6 +85,7 @@ func (st *TaskStore) dropLocked(num uint64) {
 	}
 	r.mu.Lock()
 	out := r.output
+	r.output = nil
 	r.mu.Unlock()
 	if out != nil {
 		out.Close()
@@ -106,26 +124,14 @@ func (st *TaskStore) of(session messages.SessionName) []*Run {
 	return out
 }
 
-// hasEnded reports whether the run's end is known and safe.
-func (r *Run) hasEnded() bool {
-	select {
-	case <-r.done:
-		return true
-	default:
-		return false
-	}
-}
-
 // List is the tasks of a session: those in memory, then those of the journal,
 // newest last.
 func (st *TaskStore) List(m messages.ListTasks) messages.TaskList {
 	out := messages.TaskList{Tasks: []messages.TaskRecord{}}
 	inMemory := map[messages.TaskID]bool{}
 	for _, r := range st.of(m.Session) {
-		r.mu.Lock()
-		r.listed = true
-		rec := r.recordLocked()
-		r.mu.Unlock()
+		r.seen()
+		rec := r.record()
 		inMemory[rec.Task] = true
 		if !m.Live || !rec.State.Ended() || len(rec.Leftovers) > 0 {
 			out.Tasks = append(out.Tasks, rec)
@@ -135,8 +141,12 @@ func (st *TaskStore) List(m messages.ListTasks) messages.TaskList {
 		return out
 	}
 	var past []messages.TaskRecord
+	mine := []byte(`"session":` + string(messages.JSON(m.Session)))
 	err := st.d.Journal.Scan(tableTask, "", func(_ string, b []byte) bool {
 		var saved taskRow
+		if !bytes.Contains(b, mine) { // decoding each would take long
+			return true
+		}
 		if json.Unmarshal(b, &saved) == nil && saved.Record.Session == m.Session && !inMemory[saved.Record.Task] {
 			past = append(past, saved.Record)
 			if len(past) > endedKept {
@@ -181,17 +191,19 @@ func (st *TaskStore) result(session messages.SessionName, id messages.TaskID) (m
 	return rec.ResultRef, err
 }
 
-// cancel has a run end; the processes it started are ended by the ladder.
+// cancel has a run end; the processes it started are ended by the ladder. Its
+// session is told, as the run may still be queued.
 func (st *TaskStore) cancel(r *Run, cause error) {
 	if r.setCancelled(cause) {
 		r.mu.Lock()
 		event := r.taskEventLocked()
-		announce := r.persisted || r.background || r.detached || r.listed
+		announce := r.knownLocked()
 		r.mu.Unlock()
 		if announce {
 			st.d.Journal.Append(messages.Record{Events: []messages.Draft{event}}, func(messages.Appended) {})
 		}
 	}
+	r.host.wake(r.num)
 }
 
 // endSession ends every task of a session with what it left over.
@@ -234,11 +246,13 @@ func NewTasks(st *TaskStore) func() actor.Actor {
 // Receive dispatches one message.
 func (t *tasks) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
-	case *actor.Started, *actor.Terminated:
-		t.respawn(ctx)
+	case *actor.Started:
+		t.started(ctx)
+	case *actor.Terminated:
+		t.terminated(ctx, m.Who)
 	case messages.StartTask:
 		if r := t.st.get(m.Task); r != nil {
-			t.spawn(ctx, r)
+			t.look(ctx, r)
 		}
 	case runMoved:
 		t.moved(ctx, m.Num)
@@ -249,32 +263,63 @@ func (t *tasks) Receive(ctx actor.Context) {
 	}
 }
 
-// respawn brings back the actors of runs that have not ended and were
-// launched.
-func (t *tasks) respawn(ctx actor.Context) {
+// started looks at every run as if each wake-up had just come.
+func (t *tasks) started(ctx actor.Context) {
 	t.st.mu.Lock()
-	var open []*Run
+	runs := make([]*Run, 0, len(t.st.runs))
 	for _, r := range t.st.runs {
-		open = append(open, r)
+		runs = append(runs, r)
 	}
 	t.st.mu.Unlock()
-	for _, r := range open {
-		r.mu.Lock()
-		launched, waiting := r.launched, len(r.awaiting) > 0
-		r.mu.Unlock()
-		if launched && (!r.hasEnded() || waiting) {
-			t.spawn(ctx, r)
-		}
+	for _, r := range runs {
+		t.look(ctx, r)
+	}
+}
+
+// terminated brings a task's actor back as long as its run goes on.
+func (t *tasks) terminated(ctx actor.Context, who *actor.PID) {
+	name := who.GetId()[strings.LastIndexByte(who.GetId(), '/')+1:]
+	num, ok := messages.TaskID("task:" + name).Num()
+	if r := t.st.get(num); ok && r != nil {
+		t.look(ctx, r)
+	}
+}
+
+// look starts the actor of a run that is due, and retires one that has ended.
+func (t *tasks) look(ctx actor.Context, r *Run) {
+	r.mu.Lock()
+	due := r.due && !r.actorLost
+	r.mu.Unlock()
+	switch {
+	case r.hasEnded():
+		t.st.retire(r)
+	case due:
+		t.spawn(ctx, r)
 	}
 }
 
 func (t *tasks) spawn(ctx actor.Context, r *Run) {
-	_, err := t.st.d.Sys.SpawnChild(ctx, supervisor.Spec{
-		Name: taskName(r.num),
-		New:  func() actor.Actor { return &task{st: t.st, r: r} },
+	st := t.st
+	_, err := st.d.Sys.SpawnChild(ctx, supervisor.Spec{
+		Name:   taskName(r.num),
+		New:    func() actor.Actor { return &task{st: st, r: r} },
+		GaveUp: func(any) { st.lostActor(r) },
 	})
 	if err != nil {
-		t.st.d.Log.Error("spawn task", "task", r.id(), "err", err)
+		st.d.Log.Error("spawn task", "task", r.id(), "err", err)
+	}
+}
+
+// lostActor is called when a task's actor was given up. A run whose worker was
+// not launched yet never will be; any other does without.
+func (st *TaskStore) lostActor(r *Run) {
+	r.mu.Lock()
+	r.actorLost = true
+	first := !r.launched
+	r.launched = true
+	r.mu.Unlock()
+	if first {
+		newWorker(st.d, r).refuse(interrupted(r.entry))
 	}
 }
 
@@ -299,14 +344,13 @@ func (t *tasks) moved(ctx actor.Context, num uint64) {
 
 func (t *tasks) list(ctx actor.Context, m messages.ListTasks) {
 	to, st := ctx.Sender(), t.st
-	go func() {
-		defer st.d.recovered("listing the tasks", func(*messages.Error) { st.d.Sys.Reply(to, messages.TaskList{}) })
-		st.d.Sys.Reply(to, st.List(m))
-	}()
+	st.d.work("list tasks", func() { st.d.Sys.Reply(to, st.List(m)) }, func(*messages.Error) {
+		st.d.Sys.Reply(to, &supervisor.Failed{Request: m, Actor: TasksName, Reason: "listing failed"})
+	})
 }
 
-// forward answers what facts can answer and gives the rest to the run.
+// forward answers from facts, which may wait for the run.
 func (t *tasks) forward(ctx actor.Context, m messages.RunTask) {
 	st := t.st
-	st.d.aside(ctx.Sender(), "task "+m.Op, func() messages.Raw { return st.serve(m) })
+	st.d.serve("task."+m.Op, ctx.Sender(), func() messages.Raw { return st.serve(m) })
 }

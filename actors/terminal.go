@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"shoal.dev/shoal/lang/effect"
 	"shoal.dev/shoal/leash"
 	"shoal.dev/shoal/messages"
@@ -16,6 +18,62 @@ import (
 
 // openTimeout bounds the start of a terminal's program.
 const openTimeout = 20 * time.Second
+
+// open is a call that opens a terminal: the same call again waits for, or is
+// given, the same answer.
+type open struct {
+	waiters []*actor.PID
+	answer  *messages.Raw // nil until there is one
+}
+
+// openTerminal has a terminal opened, once per call.
+func (s *session) openTerminal(m messages.OpenTerminal, to *actor.PID) {
+	h := s.h
+	h.mu.Lock()
+	o := h.opening[m.Key]
+	first := o == nil && !h.closing
+	if first {
+		o = &open{}
+		h.opening[m.Key] = o
+	}
+	if o != nil && o.answer == nil {
+		o.waiters = append(o.waiters, to)
+	}
+	h.mu.Unlock()
+	switch {
+	case o == nil:
+		h.d.Sys.Reply(to, messages.Raw{Err: closing(h.name)})
+	case first:
+		done := func(answer messages.Raw) { h.opened(m.Key, answer) }
+		h.d.work("open a terminal", func() { done(h.openTerminal(m)) },
+			func(err *messages.Error) { done(messages.Raw{Err: err}) })
+	default:
+		h.mu.Lock()
+		answer := o.answer
+		h.mu.Unlock()
+		if answer != nil {
+			h.d.Sys.Reply(to, *answer)
+		}
+	}
+}
+
+// opened answers who waits for a terminal, and remembers the answer a while for
+// callers that ask twice after a crash.
+func (h *sessionHost) opened(key string, answer messages.Raw) {
+	h.mu.Lock()
+	o := h.opening[key]
+	to := o.waiters
+	o.waiters, o.answer = nil, &answer
+	h.mu.Unlock()
+	for _, pid := range to {
+		h.d.Sys.Reply(pid, answer)
+	}
+	time.AfterFunc(answerTime, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.opening, key)
+	})
+}
 
 // openTerminal starts a program in a terminal in the session's directory and
 // environment, as far as policy allows, and records it. It blocks and runs in a
@@ -89,19 +147,19 @@ func (h *sessionHost) startTerminal(m messages.OpenTerminal, effects []effect.Ef
 		Kind: messages.EntryPTY, Src: strings.Join(append([]string{m.Cmd}, m.Args...), " "), Head: m.Cmd,
 		Status: messages.EntryRunning, Effects: effects, Cwd: req.Dir, Opaque: true,
 	}
-	if a := h.write(messages.Record{Key: "pty-intent-" + m.Key + numKey(num), Sync: true, Entry: &entry}); a.Err != nil {
+	if a := h.d.write(messages.Record{Key: "pty-intent-" + m.Key + numKey(num), Sync: true, Entry: &entry}); a.Err != nil {
 		return messages.Raw{Err: a.Err}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
 	defer cancel()
 	opened, err := supervisor.Ask(ctx, h.d.Sys, h.d.pid("ptys"), messages.Request[messages.PTYOpened](req))
-	refusal := asRefusal(err)
+	refusal := asRefusal(err, "the terminal's start was lost; pty.list shows what is there")
 	ok := refusal == nil
 	entry.OK, entry.Status = &ok, messages.EntryDone
 	if !ok {
 		entry.Status = messages.EntryFailed
 	}
-	if a := h.write(messages.Record{Key: "pty-end-" + m.Key + numKey(num), Entry: &entry}); a.Err != nil {
+	if a := h.d.write(messages.Record{Key: "pty-end-" + m.Key + numKey(num), Entry: &entry}); a.Err != nil {
 		return messages.Raw{Err: a.Err}
 	}
 	if !ok {
@@ -110,20 +168,14 @@ func (h *sessionHost) startTerminal(m messages.OpenTerminal, effects []effect.Ef
 	return messages.Raw{JSON: messages.JSON(opened)}
 }
 
-// asRefusal is an error as it goes to the caller.
-func asRefusal(err error) *messages.Error {
+// asRefusal is an error as it goes to the caller; lost says what a lost answer
+// means.
+func asRefusal(err error, lost string) *messages.Error {
 	if err == nil {
 		return nil
 	}
 	if refusal, ok := err.(*messages.Error); ok {
 		return refusal
 	}
-	return messages.Errorf(messages.CodeInterrupted, "the terminal's start was lost: %v; pty.list shows what is there", err)
-}
-
-// write appends a record and waits until it is kept.
-func (h *sessionHost) write(rec messages.Record) messages.Appended {
-	done := make(chan messages.Appended, 1)
-	h.d.Journal.Append(rec, func(a messages.Appended) { done <- a })
-	return <-done
+	return messages.Errorf(messages.CodeInterrupted, "%s: %v", lost, err)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -27,9 +26,18 @@ type worker struct {
 	d   *Deps
 	run *Run
 
+	rules   *leash.Rules  // in force when the run was admitted
+	flushed chan struct{} // holds one item while no printed values are being written
+
 	mu      sync.Mutex
 	refusal *leash.Verdict // the last effect refused while running
 	refused *value.Error   // the error it raised
+}
+
+func newWorker(d *Deps, r *Run) *worker {
+	w := &worker{d: d, run: r, flushed: make(chan struct{}, 1)}
+	w.flushed <- struct{}{}
+	return w
 }
 
 // work runs the whole life of a run. It never panics.
@@ -84,6 +92,7 @@ func (w *worker) admit(prog *lang.Program) bool {
 	r.effects, r.heads, r.opaque = derived.Effects, heads(derived), hasOpaque(derived.Effects)
 	r.mu.Unlock()
 	rules := r.host.rulesOf(r.principal)
+	w.rules = rules
 	if r.params.Mode == messages.ModePlan {
 		w.storePlan(derived, rules)
 		return false
@@ -101,7 +110,7 @@ func (w *worker) admit(prog *lang.Program) bool {
 	if len(derived.Effects) == 0 && !r.background {
 		return true
 	}
-	return w.recordIntent()
+	return w.recordIntent(len(derived.Effects) > 0)
 }
 
 // permitted acts on policy's verdict about the whole program.
@@ -124,39 +133,34 @@ func (w *worker) permitted(v leash.Verdict, derived plan.Result, rules *leash.Ru
 
 // recordIntent writes that the run is about to have effects; false when that
 // failed and the run has been answered.
-func (w *worker) recordIntent() bool {
+func (w *worker) recordIntent(effects bool) bool {
 	r := w.run
 	r.mu.Lock()
 	r.persisted = true
 	entry := r.entryLocked(messages.EntryRunning, nil)
 	rows := []messages.Row{row(tableTask, numKey(r.num), taskRow{r.recordLocked(), r.entry})}
+	rows = append(rows, r.openRequestRowsLocked()...)
 	var events []messages.Draft
 	if r.background {
 		events = append(events, r.taskEventLocked())
 	}
 	r.mu.Unlock()
-	ack := w.append(messages.Record{
-		Key: fmt.Sprintf("task-%d-intent", r.num), Sync: len(r.effects) > 0,
+	ack := w.d.write(messages.Record{
+		Key: fmt.Sprintf("task-%d-intent", r.num), Sync: effects,
 		Entry: &entry, Rows: rows, Events: events,
 	})
 	if ack.Err != nil {
 		w.refuse(ack.Err)
 		return false
 	}
+	r.mu.Lock()
+	r.recorded = true
+	r.handedOK = r.handedOK || r.background
+	r.mu.Unlock()
 	if r.background {
-		r.mu.Lock()
-		r.handedOK = true
-		r.mu.Unlock()
 		w.wake()
 	}
 	return true
-}
-
-// append writes a record and waits for it.
-func (w *worker) append(rec messages.Record) messages.Appended {
-	done := make(chan messages.Appended, 1)
-	w.d.Journal.Append(rec, func(a messages.Appended) { done <- a })
-	return <-done
 }
 
 // eval runs the program on the run's own fork of the session's state; each
@@ -185,7 +189,7 @@ func (w *worker) eval(ctx context.Context, prog *lang.Program) (value.Value, err
 // checker judges single effects while the program runs; nil when nothing is
 // restricted. An asked-for effect runs only under an approval that covers it.
 func (w *worker) checker() func(effect.Effect) *value.Error {
-	rules := w.run.host.rulesOf(w.run.principal)
+	rules := w.rules
 	if rules.Unrestricted() {
 		return nil
 	}
@@ -219,8 +223,9 @@ func (w *worker) show(v value.Value) {
 		flush, r.renders = r.renders, nil
 	}
 	r.mu.Unlock()
-	if flush != nil {
-		w.d.Journal.Append(messages.Record{Events: flush}, func(messages.Appended) {})
+	if flush != nil { // no faster than the journal writes
+		<-w.flushed
+		w.d.Journal.Append(messages.Record{Events: flush}, func(messages.Appended) { w.flushed <- struct{}{} })
 	}
 }
 
@@ -266,7 +271,7 @@ func (w *worker) statementEnded(s interp.Statement) {
 	}
 	r.host.mu.Lock()
 	defer r.host.mu.Unlock()
-	if !r.isDetached() {
+	if !r.alone() {
 		r.commitLocked()
 	}
 }
@@ -274,10 +279,9 @@ func (w *worker) statementEnded(s interp.Statement) {
 // commitLocked takes the run's changes over into the session. A plan runs in
 // its own directory; the session stays in its, unless the source moved it.
 func (r *Run) commitLocked() {
-	state, before := r.host.state, r.host.state.Cwd()
-	state.Commit(r.fork)
+	r.host.state.Commit(r.fork)
 	if r.plan != nil && r.fork.Cwd() == r.plan.Cwd {
-		state.SetCwd(before)
+		r.host.state.SetCwd(r.ownCwd)
 	}
 }
 
@@ -294,9 +298,15 @@ func (w *worker) programEnded(e Ended) {
 		r.exit.Signal = &e.Signal
 	}
 	for _, p := range e.Leftovers {
+		if len(r.leftovers) == leftoverLimit {
+			break
+		}
 		r.leftovers = append(r.leftovers, messages.Leftover{PID: p.PID, State: p.State, Cmd: p.Cmd})
 	}
 }
+
+// leftoverLimit is how many processes left over a task's record names.
+const leftoverLimit = 1000
 
 // grew announces that a stream of the task has more output.
 func (w *worker) grew(s proc.Stream) {
@@ -315,13 +325,8 @@ func (w *worker) grew(s proc.Stream) {
 		messages.JSON(map[string]any{"stream": name, "offset": length, "len": length}))
 }
 
-// wake tells the session and the task's actor to look at the run.
-func (w *worker) wake() {
-	w.d.Sys.Tell(w.d.sessionPID(w.run.host.name), runMoved{w.run.num})
-}
-
-// runMoved says that a run's facts have changed.
-type runMoved struct{ Num uint64 }
+// wake has the session look at the run.
+func (w *worker) wake() { w.run.host.wake(w.run.num) }
 
 func parseError(src string, e *syntax.Error) *messages.Error {
 	line, col := syntax.LineCol(src, e.Start)
@@ -355,11 +360,6 @@ func hasOpaque(effects []effect.Effect) bool {
 func sourceHash(src string) string {
 	sum := sha256.Sum256([]byte(src))
 	return "sha256:" + hex.EncodeToString(sum[:])
-}
-
-// cancelledBy is the cause with which ctx was cancelled, if by us.
-func cancelledBy(cause error) (deadline, cancelled bool) {
-	return errors.Is(cause, errDeadline), cause != nil
 }
 
 // elapsed is the time since t in milliseconds.

@@ -154,4 +154,10 @@ func (CloseSession) Reply(Done) {}
 type Done struct{ Err *Error }
 
 // Detached says that a connection has left the session.
-type Detached struct{ Conn string }
+type Detached struct {
+	Session SessionName
+	Conn    string
+}
+
+// Reply pairs Detached with its answer.
+func (Detached) Reply(Done) {}

@@ -81,6 +81,9 @@ type ExecResult struct {
 // wait budget spent.
 type AbandonExec struct{ Key string }
 
+// Reply pairs AbandonExec with its answer.
+func (AbandonExec) Reply(Done) {}
+
 // Finished is the result of an execution that ended within its budget.
 type Finished struct {
 	Ref          Ref             `json:"ref"`

@@ -45,7 +45,8 @@ type Approval struct {
 	TS       int64         `json:"ts"`
 }
 
-// StorePlan keeps a plan under a fresh ref.
+// StorePlan keeps a plan under the ref that it carries; keeping it twice is
+// keeping it once.
 type StorePlan struct{ Plan Plan }
 
 // Reply pairs StorePlan with its answer.
@@ -94,8 +95,9 @@ type Plans struct {
 }
 
 // CapRequest asks for the approval of a plan's effects; where policy lets the
-// caller approve its own plans, it grants.
+// caller approve its own plans, it grants. The same Key again is the same call.
 type CapRequest struct {
+	Key       string
 	PlanRef   PlanRef
 	Session   SessionName
 	Principal Principal
@@ -115,8 +117,10 @@ type CapAnswer struct {
 	Err          *Error        `json:"-"`
 }
 
-// DecideCap grants or denies a plan on behalf of an approver.
+// DecideCap grants or denies a plan on behalf of an approver. The same Key again
+// is the same call.
 type DecideCap struct {
+	Key       string
 	PlanRef   PlanRef
 	Principal Principal
 	Grant     bool
