@@ -55,10 +55,11 @@ type Runner struct {
 
 	seq atomic.Uint64
 
-	mu    sync.Mutex
-	own   map[int]bool // pids that some goroutine of ours waits for
-	trees map[*Tree]struct{}
-	usage map[string]Usage
+	mu       sync.Mutex
+	own      map[int]bool // pids that some goroutine of ours waits for
+	starting int          // children that may exist and are not in own yet
+	trees    map[*Tree]struct{}
+	usage    map[string]Usage
 
 	pumps  sync.WaitGroup // readers and feeders, which may outlive their Run
 	open   map[io.Closer]struct{}

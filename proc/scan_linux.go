@@ -126,6 +126,7 @@ func (s status) proc(task uint64) Proc {
 // group of the root, by descent, and by having been seen before. A process
 // that carries another mark belongs to somebody else.
 func (r *Runner) members(trees []*Tree) []Proc {
+	before := r.soleOwners(trees)
 	all := processes()
 	self := os.Getpid()
 	mySession, _ := unix.Getsid(0)
@@ -144,7 +145,7 @@ func (r *Runner) members(trees []*Tree) []Proc {
 			queue = append(queue, pid)
 		}
 	}
-	sel := newSelection(r, trees)
+	sel := newSelection(r, trees, before)
 	for _, s := range all {
 		if s.pid == self || s.session == mySession || s.dead() {
 			continue

@@ -14,7 +14,7 @@ func bootTicks() uint64 { return 0 }
 
 // members names the groups of the roots that still have a member.
 func (r *Runner) members(trees []*Tree) []Proc {
-	sel := newSelection(r, trees)
+	sel := newSelection(r, trees, r.soleOwners(trees))
 	var alive []Proc
 	for pid := range sel.roots {
 		if err := syscall.Kill(-pid, 0); err == nil {

@@ -24,12 +24,17 @@ type selection struct {
 	known  map[int]uint64
 	task   uint64
 	sole   bool         // no tree outside the selection could have left an orphan
-	own    map[int]bool // children that are waited for, no orphans
+	own    map[int]bool // children that are or were just waited for, no orphans
 }
 
-func newSelection(r *Runner, trees []*Tree) *selection {
+// newSelection is for a look at the process table that was taken since before,
+// which is what soleOwners said then: a child that starts or is reaped in
+// between is no orphan either.
+func newSelection(r *Runner, trees []*Tree, before owners) *selection {
 	sel := &selection{kernel: r.opts.KernelID, trees: trees, roots: map[int]bool{}, known: map[int]uint64{}}
-	sel.sole, sel.own = r.soleOwners(trees)
+	now := r.soleOwners(trees)
+	sel.sole, sel.own = before.sole && now.sole, now.own
+	maps.Copy(sel.own, before.own)
 	for _, t := range trees {
 		t.mu.Lock()
 		if t.root != 0 {
@@ -44,16 +49,21 @@ func newSelection(r *Runner, trees []*Tree) *selection {
 	return sel
 }
 
-// soleOwners reports whether every tree that is known belongs to an owner in
-// the selection, and which children are no orphans.
-func (r *Runner) soleOwners(trees []*Tree) (bool, map[int]bool) {
+// owners is whose children there are at one moment.
+type owners struct {
+	sole bool         // every tree belongs to an owner in the selection, and none is being started
+	own  map[int]bool // children that are waited for
+}
+
+// soleOwners looks whether orphans can only be the selection's.
+func (r *Runner) soleOwners(trees []*Tree) owners {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	sole := true
+	o := owners{sole: r.starting == 0, own: maps.Clone(r.own)}
 	for t := range r.trees {
-		sole = sole && slices.ContainsFunc(trees, func(s *Tree) bool { return s == t || s.seq == "" && s.who == t.who })
+		o.sole = o.sole && slices.ContainsFunc(trees, func(s *Tree) bool { return s == t || s.seq == "" && s.who == t.who })
 	}
-	return sole, maps.Clone(r.own)
+	return o
 }
 
 // match decides by the marks first, as they cannot be anybody else's, then by

@@ -56,15 +56,19 @@ type Tree struct {
 // for an orphan.
 func (r *Runner) Track(who, seq string, start func() (pid int, err error)) (*Tree, error) {
 	began := bootTicks()
+	r.mu.Lock()
+	r.starting++ // from here on there may be a child that nothing tells from an orphan
+	r.mu.Unlock()
 	pid, err := start()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.starting--
 	if err != nil {
 		return nil, err
 	}
 	t := &Tree{r: r, who: who, seq: seq, root: pid, began: began}
-	r.mu.Lock()
 	r.own[pid] = true
 	r.trees[t] = struct{}{}
-	r.mu.Unlock()
 	return t, nil
 }
 

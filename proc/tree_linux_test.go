@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -256,4 +257,47 @@ func TestReaperSparesOthers(t *testing.T) {
 			t.Fatalf("got status %d, want 9", got)
 		}
 	}
+}
+
+// TestStartingChildIsNoOrphan looks for the members of one tree while a child
+// of another exists and is not remembered yet.
+func TestStartingChildIsNoOrphan(t *testing.T) {
+	r := newRunner(t, Limits{})
+	spawn := func() (*os.Process, error) {
+		return os.StartProcess("/bin/sleep", []string{"sleep", "600"}, &os.ProcAttr{
+			Env: []string{"PATH=/bin"}, Sys: &syscall.SysProcAttr{Setsid: true},
+		})
+	}
+	end := func(tree *Tree, p *os.Process) {
+		p.Kill()
+		p.Wait()
+		tree.Exited()
+		tree.Drop()
+	}
+	var first, second *os.Process
+	tree, err := r.Track("1", "", func() (pid int, err error) {
+		if first, err = spawn(); err != nil {
+			return 0, err
+		}
+		return first.Pid, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { end(tree, first) }()
+	other, err := r.Track("2", "", func() (pid int, err error) {
+		if second, err = spawn(); err != nil {
+			return 0, err
+		}
+		for _, p := range tree.Alive() {
+			if p.PID == second.Pid {
+				t.Errorf("process %d is being started for another owner and counts as a member", p.PID)
+			}
+		}
+		return second.Pid, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	end(other, second)
 }
