@@ -29,6 +29,7 @@ type app struct {
 	stdout, stderr io.Writer
 	options        link.Options
 	tokenFile      string
+	text           *string // of -c
 	version        bool
 }
 
@@ -58,6 +59,7 @@ func (a *app) flagSet(name string) *flag.FlagSet {
 // more to do than to exit with code.
 func (a *app) globals(args []string) (rest []string, code int, done bool) {
 	flags := a.flagSet("shoal")
+	flags.Func("c", "", func(src string) error { a.text = &src; return nil })
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		io.WriteString(a.stdout, a.overview())

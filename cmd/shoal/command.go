@@ -16,7 +16,9 @@ type command struct {
 
 // commands is the table that help and dispatch read, in the order of the help.
 func commands() []command {
-	return []command{runCommand(), kernelCommand(), eventsCommand(), historyCommand(), mcpCommand()}
+	return []command{
+		runCommand(), formatCommand(), helpCommand(), kernelCommand(), eventsCommand(), historyCommand(), mcpCommand(),
+	}
 }
 
 func findCommand(name string) (command, bool) {
@@ -39,7 +41,9 @@ const globalHelp = `flags of every command:
 
 func (a *app) overview() string {
 	var b strings.Builder
-	b.WriteString("usage: shoal [FLAGS] COMMAND …\n\ncommands:\n")
+	b.WriteString("usage: shoal [FLAGS] COMMAND …\n" +
+		"       shoal [--session NAME] FILE.shl ARG…   run a script, here or in a session\n" +
+		"       shoal [--session NAME] -c SRC          run a source; without arguments, stdin\n\ncommands:\n")
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "  %-9s %s\n", c.name, c.doc)
 	}

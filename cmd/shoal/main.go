@@ -17,13 +17,40 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if done {
 		return code
 	}
-	if len(rest) == 0 {
+	switch {
+	case a.text != nil && len(rest) > 0:
+		return a.usageError("-c takes the whole source as one argument, and nothing follows it")
+	case a.text != nil:
+		return a.runText("-c", *a.text)
+	case len(rest) == 0 && isTerminal(stdin):
 		io.WriteString(stderr, a.overview())
 		return exitUsage
+	case len(rest) == 0:
+		src, err := a.source(nil)
+		if err != nil {
+			return a.fail(err)
+		}
+		return a.runText("stdin", src)
+	case isScriptFile(rest[0]):
+		return a.runFile(rest)
 	}
 	cmd, ok := findCommand(rest[0])
 	if !ok {
 		return a.usageError("unknown command %q", rest[0])
 	}
 	return cmd.run(a, rest[1:])
+}
+
+// isTerminal reports whether a person types there.
+func isTerminal(r io.Reader) bool {
+	f, ok := r.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
 }

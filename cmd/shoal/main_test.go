@@ -261,8 +261,8 @@ func TestUsage(t *testing.T) {
 		code           int
 		stdout, stderr string // parts
 	}{
-		{nil, 2, "", "usage: shoal"},
 		{[]string{"--help"}, 0, "kernel    show, stop or restart", ""},
+		{[]string{"help"}, 0, "usage: shoal", ""},
 		{[]string{"--version"}, 0, "shoal ", ""},
 		{[]string{"run", "--help"}, 0, "usage: shoal run [--json] [SRC]", ""},
 		{[]string{"run", "--version"}, 0, "shoal ", ""},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -69,21 +68,7 @@ func runSource(a *app, args []string) int {
 	if err != nil {
 		return a.fail(err)
 	}
-	ctx := context.Background()
-	client, _, err := a.open(ctx, true, wire.ClientOptions{})
-	if err != nil {
-		return a.fail(err)
-	}
-	defer client.Close()
-	var raw json.RawMessage
-	err = client.Call(ctx, "exec", map[string]string{"src": src, "position": "stmt"}, &raw)
-	switch {
-	case err != nil:
-		return a.showFailure(err)
-	case *asJSON:
-		a.printJSON(raw)
-	}
-	return a.showResult(raw, *asJSON)
+	return a.execute(src, *asJSON)
 }
 
 func (a *app) source(args []string) (string, error) {

@@ -40,7 +40,7 @@ var allowed = map[string][]string{
 	"cmd/shoal-kernel": {"kernel", "link"},
 	"cmd/shoal-mcp":    {"link"},
 	"cmd/shoal-launch": {},
-	"cmd/shoal":        {"lang", "lang/*", "host", "link", "wire", "messages", "leash", "journal"},
+	"cmd/shoal":        {"lang", "lang/*", "host", "proc", "link", "wire", "messages", "leash", "journal"},
 }
 
 type pkg struct {
