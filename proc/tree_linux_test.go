@@ -31,8 +31,9 @@ func TestCancelEndsTheTree(t *testing.T) {
 		{"job control", `set -m; sleep 600 & sleep 601 & echo up; wait`},
 	}
 	for _, tt := range tests {
+		// One after another: orphans without a mark are a process's, and a
+		// process has one runner.
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			r := newRunner(t, Limits{})
 			file := filepath.Join(t.TempDir(), "pid")
 			out := r.OpenOutput(1, nil)
