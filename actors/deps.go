@@ -82,7 +82,8 @@ type Deps struct {
 	// ResidentLimit is how many bytes of values a session keeps in memory.
 	ResidentLimit int64
 
-	crew crew // goroutines that work for the actors
+	crew     crew // goroutines that work for the actors
+	watchers watchers
 }
 
 // The actors' stable names, as children of the kernel.

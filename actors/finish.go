@@ -203,6 +203,7 @@ func (w *worker) settle(err *messages.Error) {
 	r.releaseLocked()
 	close(r.done)
 	r.mu.Unlock()
+	w.d.touched(r.host.name)
 	w.wake()
 	w.d.Sys.Tell(w.d.tasksPID(), runMoved{r.num})
 }

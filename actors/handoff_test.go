@@ -20,7 +20,9 @@ type gate struct{ path string }
 
 func newGate(t *testing.T) gate { return gate{filepath.Join(t.TempDir(), "gate")} }
 
-func (g gate) src() string { return fmt.Sprintf("^sh -c 'while [ ! -e %s ]; do sleep 0.005; done'", g.path) }
+func (g gate) src() string {
+	return fmt.Sprintf("^sh -c 'while [ ! -e %s ]; do sleep 0.005; done'", g.path)
+}
 
 func (g gate) open(t *testing.T) {
 	t.Helper()

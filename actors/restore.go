@@ -11,18 +11,14 @@ import (
 
 // Interrupted is what an earlier kernel left behind.
 type Interrupted struct {
-	Entries []messages.Entry      // those that have no end
-	Killed  []proc.Proc           // processes that the sweep ended
-	Tails   map[uint64]proc.Tails // newest output by task
+	Killed []proc.Proc           // processes that the sweep ended
+	Tails  map[uint64]proc.Tails // newest output by task
 }
 
 // RestoreTasks closes the books on tasks that a dead kernel left running: each
 // becomes failed with the error interrupted, keeps its newest output, and names
 // the processes that were ended.
 func RestoreTasks(d *Deps, left Interrupted) error {
-	if err := restoreEntries(d, left.Entries); err != nil {
-		return err
-	}
 	var open []taskRow
 	err := d.Journal.Scan(tableTask, "", func(_ string, b []byte) bool {
 		var saved taskRow
@@ -54,18 +50,6 @@ func looksEnded(b []byte) bool {
 		}
 	}
 	return false
-}
-
-// restoreEntries marks the entries that have no end as interrupted.
-func restoreEntries(d *Deps, entries []messages.Entry) error {
-	no := false
-	for _, e := range entries {
-		e.Status, e.OK = messages.EntryInterrupted, &no
-		if a := d.write(messages.Record{Key: fmt.Sprintf("entry-%d-interrupted", e.ID), Entry: &e}); a.Err != nil {
-			return fmt.Errorf("mark entry %d as interrupted: %w", e.ID, a.Err)
-		}
-	}
-	return nil
 }
 
 func restoreTask(d *Deps, saved taskRow, left Interrupted) error {

@@ -32,8 +32,9 @@ func NewTaskStore(d *Deps) *TaskStore { return &TaskStore{d: d, runs: map[uint64
 
 func (st *TaskStore) add(r *Run) {
 	st.mu.Lock()
-	defer st.mu.Unlock()
 	st.runs[r.num] = r
+	st.mu.Unlock()
+	st.d.touched(r.host.name)
 }
 
 func (st *TaskStore) get(num uint64) *Run {
@@ -203,6 +204,7 @@ func (st *TaskStore) cancel(r *Run, cause error) {
 			st.d.Journal.Append(messages.Record{Events: []messages.Draft{event}}, func(messages.Appended) {})
 		}
 	}
+	st.d.touched(r.host.name)
 	r.host.wake(r.num)
 }
 

@@ -69,6 +69,7 @@ func (w *worker) work() {
 // begin marks the run as running; false when it was cancelled before.
 func (w *worker) begin(cancel context.CancelCauseFunc) bool {
 	r := w.run
+	defer w.d.touched(r.host.name)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.started = w.d.Now()

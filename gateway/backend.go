@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"shoal.dev/shoal/mcp"
 	"shoal.dev/shoal/messages"
 	"shoal.dev/shoal/wire"
 )
@@ -27,7 +26,21 @@ func (b *backend) Attached() messages.Attached { return b.attached }
 
 // close leaves the session.
 func (b *backend) close() {
-	b.g.o.Sys.Tell(b.g.o.To.Session(b.session), messages.Detached{Conn: b.conn})
+	b.g.deliver(b.g.o.To.Sessions, messages.Detached{Session: b.session, Conn: b.conn})
+}
+
+// isOwner reports whether the caller is the kernel's own user.
+func (b *backend) isOwner() bool { return b.principal == uidPrincipal(b.g.o.OwnerUID) }
+
+func uidPrincipal(uid int) messages.Principal { return messages.Principal(fmt.Sprintf("uid:%d", uid)) }
+
+// ownerOnly refuses everybody else.
+func (b *backend) ownerOnly(what string) *messages.Error {
+	if b.isOwner() {
+		return nil
+	}
+	return messages.Errorf(messages.CodeLeashDenied, "%s is for the kernel's own user", what).
+		With(map[string]string{"dimension": "session", "target": what})
 }
 
 // handler serves one method.
@@ -92,18 +105,6 @@ func stopping() *messages.Error {
 		With(map[string]string{"reason": "kernel_stopped"})
 }
 
-// mcpBackend is a backend as MCP sees it.
-type mcpBackend struct{ *backend }
-
-// Begin validates a call and hands it over.
-func (m mcpBackend) Begin(method string, params json.RawMessage) (mcp.Call, *messages.Error) {
-	c, err := m.backend.Begin(method, params)
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
 // key names one call of this connection.
 func (b *backend) key() string { return fmt.Sprintf("%s/%d", b.conn, b.calls.Add(1)) }
 
@@ -154,6 +155,9 @@ func (b *backend) kernelInfo(noParams) (wire.Call, *messages.Error) {
 }
 
 func (b *backend) shutdown(noParams) (wire.Call, *messages.Error) {
+	if err := b.ownerOnly("kernel.shutdown"); err != nil {
+		return nil, err
+	}
 	return funcCall(func(context.Context) (json.RawMessage, *messages.Error) {
 		b.g.o.Shutdown()
 		return messages.JSON(map[string]bool{"stopping": true}), nil

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -27,9 +27,9 @@ type askCall[R any] struct {
 	out      func(R) (json.RawMessage, *messages.Error)
 	deadline time.Duration // 0: as long as the caller waits
 	once     bool          // never send the request again: its effect may have happened
-	gone     func()        // the caller is gone; may be nil
+	gone     func()        // tells that the caller is gone; may be nil
+	left     atomic.Bool   // the caller is gone
 
-	mu      sync.Mutex
 	pending *supervisor.Pending[R]
 }
 
@@ -70,6 +70,9 @@ func (c *askCall[R]) Wait(ctx context.Context) (json.RawMessage, *messages.Error
 			return nil, refusal
 		}
 		c.pending = supervisor.Start(c.b.g.o.Sys, c.to, c.req)
+		if c.left.Load() && c.gone != nil { // what was told before may have come too early
+			c.gone()
+		}
 	}
 }
 
@@ -87,10 +90,38 @@ func (c *askCall[R]) lost(err error) *messages.Error {
 
 // Abandon says that nobody waits any more.
 func (c *askCall[R]) Abandon() {
+	c.left.Store(true)
 	if c.gone != nil {
 		c.gone()
 	}
 }
+
+// deliver sends what nobody waits for but must not be lost: again and again
+// while the actor is being restarted, for a while. The first try is in the
+// actor's mailbox when deliver returns.
+func (g *Gateway) deliver(to *actor.PID, req messages.Request[messages.Done]) {
+	pending := supervisor.Start(g.o.Sys, to, req)
+	g.wait.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), deliverTime)
+		defer cancel()
+		for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
+			_, err := pending.Await(ctx)
+			var failed *supervisor.Failed
+			if !errors.As(err, &failed) || g.ctx.Err() != nil {
+				return
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(wait):
+			}
+			pending = supervisor.Start(g.o.Sys, to, req)
+		}
+	})
+}
+
+// deliverTime is how long delivery is tried.
+const deliverTime = 3 * time.Second
 
 // funcCall is a call that a function answers, on the waiter's goroutine.
 type funcCall func(ctx context.Context) (json.RawMessage, *messages.Error)

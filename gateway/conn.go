@@ -5,11 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 	"sort"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"shoal.dev/shoal/messages"
@@ -26,6 +26,8 @@ type conn struct {
 	id   string
 	uid  int
 	wire *wire.Conn
+
+	attached atomic.Bool
 }
 
 // serve attaches the connection and gives it to the protocol it asks for.
@@ -38,6 +40,7 @@ func (k *conn) serve(ctx context.Context) {
 		return
 	}
 	defer b.close()
+	k.attached.Store(true)
 	if ctx.Err() == nil {
 		k.wire.SetReadDeadline(time.Time{})
 	}
@@ -55,6 +58,9 @@ func (k *conn) serve(ctx context.Context) {
 // attach reads frames until one attaches; nil when the connection ended before.
 func (k *conn) attach(ctx context.Context) (*backend, string) {
 	k.wire.SetReadDeadline(time.Now().Add(attachGrace))
+	if ctx.Err() != nil { // its deadline may just have been overwritten
+		return nil, ""
+	}
 	for {
 		line, err := k.wire.Next()
 		if err != nil && !(errors.Is(err, io.ErrUnexpectedEOF) && len(line) > 0) {
@@ -130,7 +136,7 @@ func (k *conn) enter(ctx context.Context, p messages.AttachParams) (*backend, *m
 		return nil, messages.Errorf(messages.CodeAuthFailed, "this kernel only admits clients with a token; set SHOAL_TOKEN")
 	}
 	b := &backend{
-		g: k.g, conn: k.id, principal: messages.Principal(fmt.Sprintf("uid:%d", k.uid)),
+		g: k.g, conn: k.id, principal: uidPrincipal(k.uid),
 		session: p.Session,
 	}
 	if b.session == "" {

@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"encoding/json"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -26,7 +25,9 @@ func (b *backend) channel(ctx context.Context, name string) (messages.ChannelKey
 	switch name {
 	case "session.transcript", "journal", "approval", "render", "session":
 		return key, nil
-	case "kernel", "kernel.journal", "kernel.approval":
+	case "kernel.journal", "kernel.approval":
+		return messages.ChannelKey{Name: name}, b.ownerOnly("channel " + name)
+	case "kernel":
 		return messages.ChannelKey{Name: name}, nil
 	}
 	switch kind {
@@ -40,12 +41,14 @@ func (b *backend) channel(ctx context.Context, name string) (messages.ChannelKey
 		}
 	case "task":
 		num, _, _ := strings.Cut(rest, ".")
-		if n, err := strconv.ParseUint(num, 10, 64); err == nil && (rest == num || rest == num+".output") {
-			return key, b.knownTask(ctx, messages.NewTaskID(n))
+		id := messages.TaskID("task:" + num)
+		if _, ok := id.Num(); ok && (rest == num || rest == num+".output") {
+			return key, b.knownTask(ctx, id)
 		}
 	case "pty":
-		if n, err := strconv.ParseUint(rest, 10, 64); err == nil {
-			return key, b.knownPTY(ctx, messages.NewPTYID(n))
+		id := messages.PTYID("pty:" + rest)
+		if _, ok := id.Num(); ok {
+			return key, b.knownPTY(ctx, id)
 		}
 	}
 	return key, messages.Errorf(messages.CodeInvalidParams,
@@ -135,139 +138,33 @@ func (b *backend) Subscribe(channel string, since *uint64) (Cursor, *messages.Er
 	if err != nil {
 		return nil, err
 	}
-	return b.g.o.Channels.Subscribe(key, since), nil
+	return b.limited(func() Cursor { return b.g.o.Channels.Subscribe(key, since) })
 }
 
-// subscriptionLimit is how many channels one connection may follow.
-const subscriptionLimit = 256
+const (
+	// subscriptionLimit is how many channels may be followed in one kernel.
+	subscriptionLimit = 8192
+	// principalSubscriptions is how many of them a principal other than the
+	// kernel's own user may follow.
+	principalSubscriptions = 256
+)
 
-// rawHandler serves the raw protocol on one connection: the backend's methods
-// and its own subscriptions.
-type rawHandler struct {
-	b   *backend
-	out wire.Notifier
-
-	mu   sync.Mutex
-	subs map[string]*subscription
-}
-
-type subscription struct {
-	cancel context.CancelFunc
-	done   chan struct{}
-}
-
-// Begin validates a call and hands it over.
-func (h *rawHandler) Begin(method string, params json.RawMessage) (wire.Call, *messages.Error) {
-	switch method {
-	case "events.subscribe":
-		return decoded(params, h.subscribe)
-	case "events.unsubscribe":
-		return decoded(params, h.unsubscribe)
-	default:
-		return h.b.Begin(method, params)
+// limited opens a cursor within the limits.
+func (b *backend) limited(open func() Cursor) (Cursor, *messages.Error) {
+	if err := b.g.countSubscription(b.principal); err != nil {
+		return nil, err
 	}
+	return &countedCursor{Cursor: open(), end: sync.OnceFunc(func() { b.g.endSubscription(b.principal) })}, nil
 }
 
-type subscribeParams struct {
-	Channel string  `json:"channel" wire:"required"`
-	Since   *uint64 `json:"since"`
+// countedCursor gives its place back when it is closed.
+type countedCursor struct {
+	Cursor
+	end func()
 }
 
-func (h *rawHandler) subscribe(p subscribeParams) (wire.Call, *messages.Error) {
-	return funcCall(func(context.Context) (json.RawMessage, *messages.Error) {
-		if err := h.follow(p.Channel, p.Since); err != nil {
-			return nil, err
-		}
-		return messages.JSON(map[string]any{"channel": p.Channel, "subscribed": true}), nil
-	}), nil
-}
-
-// follow starts a subscription, replacing one to the same channel.
-func (h *rawHandler) follow(channel string, since *uint64) *messages.Error {
-	h.mu.Lock()
-	full := len(h.subs) >= subscriptionLimit && h.subs[channel] == nil
-	h.mu.Unlock()
-	if full {
-		return messages.Errorf(messages.CodeQuota, "a connection may follow %d channels", subscriptionLimit).
-			With(map[string]int{"limit": subscriptionLimit, "used": subscriptionLimit})
-	}
-	cursor, err := h.b.Subscribe(channel, since)
-	if err != nil {
-		return err
-	}
-	h.stop(channel)
-	ctx, cancel := context.WithCancel(context.Background())
-	s := &subscription{cancel: cancel, done: make(chan struct{})}
-	h.mu.Lock()
-	if h.subs == nil {
-		h.subs = map[string]*subscription{}
-	}
-	h.subs[channel] = s
-	h.mu.Unlock()
-	go h.pump(ctx, channel, cursor, s)
-	return nil
-}
-
-// pump sends a channel's events to the peer, in order.
-func (h *rawHandler) pump(ctx context.Context, channel string, cursor Cursor, s *subscription) {
-	defer close(s.done)
-	defer cursor.Close()
-	for {
-		ev, dropped, err := cursor.Next(ctx)
-		if err != nil {
-			return
-		}
-		var params json.RawMessage
-		if dropped != nil {
-			params = messages.JSON(struct {
-				Channel string `json:"channel"`
-				messages.Dropped
-			}{channel, *dropped})
-		} else {
-			ev.Channel = channel
-			params = messages.JSON(ev)
-		}
-		if h.out.Notify("event", params) != nil {
-			return
-		}
-	}
-}
-
-type unsubscribeParams struct {
-	Channel string `json:"channel" wire:"required"`
-}
-
-func (h *rawHandler) unsubscribe(p unsubscribeParams) (wire.Call, *messages.Error) {
-	return funcCall(func(context.Context) (json.RawMessage, *messages.Error) {
-		was := h.stop(p.Channel)
-		return messages.JSON(map[string]any{"channel": p.Channel, "unsubscribed": was}), nil
-	}), nil
-}
-
-// stop ends a subscription; nothing of it is sent afterwards.
-func (h *rawHandler) stop(channel string) bool {
-	h.mu.Lock()
-	s := h.subs[channel]
-	delete(h.subs, channel)
-	h.mu.Unlock()
-	if s == nil {
-		return false
-	}
-	s.cancel()
-	<-s.done
-	return true
-}
-
-// Close ends every subscription.
-func (h *rawHandler) Close() {
-	h.mu.Lock()
-	all := h.subs
-	h.subs = nil
-	h.mu.Unlock()
-	for _, s := range all {
-		s.cancel()
-	}
-	for _, s := range all {
-		<-s.done
-	}
+// Close ends the cursor.
+func (c *countedCursor) Close() {
+	c.Cursor.Close()
+	c.end()
 }

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -67,6 +69,8 @@ type Options struct {
 	// AnyUID lets other users in whom the socket's mode lets through; each is a
 	// principal of its own.
 	AnyUID bool
+	// Jobs tells when the tasks of a session have changed, until it is stopped.
+	Jobs func(messages.SessionName) (changed <-chan struct{}, stop func())
 	// Caps describes what a principal may do.
 	Caps     func(messages.Principal) (messages.Caps, bool)
 	Info     func() any // kernel.info
@@ -84,8 +88,9 @@ type Gateway struct {
 	cancel context.CancelCauseFunc
 	wait   sync.WaitGroup
 
-	mu    sync.Mutex
-	conns map[*conn]struct{}
+	mu      sync.Mutex
+	conns   map[*conn]struct{}
+	follows map[messages.Principal]int // subscriptions
 }
 
 // ErrStopping is why connections end when the kernel stops.
@@ -97,7 +102,7 @@ func New(o Options) *Gateway {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
-	return &Gateway{o: o, boot: rand.Text()[:8], ctx: ctx, cancel: cancel, conns: map[*conn]struct{}{}}
+	return &Gateway{o: o, boot: rand.Text()[:8], ctx: ctx, cancel: cancel, conns: map[*conn]struct{}{}, follows: map[messages.Principal]int{}}
 }
 
 // Serve accepts connections from l until l is closed.
@@ -161,13 +166,10 @@ func (g *Gateway) Refuse() { g.refuse.Store(true) }
 // goodbye is the last frame of a connection when the kernel stops in order.
 var goodbye = []byte(`{"jsonrpc":"2.0","method":"notifications/shoal/goodbye"}` + "\n")
 
-// Close says goodbye, ends every connection, and waits for them.
+// Close says goodbye, ends every connection, and waits for them: in order until
+// ctx ends, then at once.
 func (g *Gateway) Close(ctx context.Context) error {
-	g.mu.Lock()
-	for k := range g.conns {
-		go k.wire.Send(append([]byte(nil), goodbye...))
-	}
-	g.mu.Unlock()
+	g.farewell(ctx)
 	g.cancel(ErrStopping)
 	done := make(chan struct{})
 	go func() { g.wait.Wait(); close(done) }()
@@ -176,15 +178,71 @@ func (g *Gateway) Close(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
-	g.mu.Lock()
-	for k := range g.conns {
-		k.wire.Close()
+	for _, k := range g.all() {
+		k.wire.Stream().Close() // the writer would wait for the peer
 	}
-	g.mu.Unlock()
 	select {
 	case <-done:
 		return nil
-	case <-time.After(time.Second):
-		return fmt.Errorf("close gateway: %w", ctx.Err())
+	case <-time.After(forceTime):
+		return fmt.Errorf("close gateway: %d connections do not end: %w", g.Connections(), ctx.Err())
+	}
+}
+
+const (
+	// farewellTime is how long peers that read slowly hold up the goodbye.
+	farewellTime = 250 * time.Millisecond
+	// forceTime is how long a connection whose stream was closed may take.
+	forceTime = 500 * time.Millisecond
+)
+
+// farewell says goodbye on every attached connection.
+func (g *Gateway) farewell(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, farewellTime)
+	defer cancel()
+	var open sync.WaitGroup
+	for _, k := range g.all() {
+		if k.attached.Load() {
+			open.Go(func() { k.wire.Send(append([]byte(nil), goodbye...)) })
+		}
+	}
+	said := make(chan struct{})
+	go func() { open.Wait(); close(said) }()
+	select {
+	case <-said:
+	case <-ctx.Done():
+	}
+}
+
+func (g *Gateway) all() []*conn {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Collect(maps.Keys(g.conns))
+}
+
+// countSubscription counts one more subscription of a principal, or refuses it.
+func (g *Gateway) countSubscription(p messages.Principal) *messages.Error {
+	limit, used := subscriptionLimit, 0
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, n := range g.follows {
+		used += n
+	}
+	if used < limit && p != uidPrincipal(g.o.OwnerUID) {
+		limit, used = principalSubscriptions, g.follows[p]
+	}
+	if used >= limit {
+		return messages.Errorf(messages.CodeQuota, "%d channels are followed already; unsubscribe some", used).
+			With(map[string]int{"limit": limit, "used": used})
+	}
+	g.follows[p]++
+	return nil
+}
+
+func (g *Gateway) endSubscription(p messages.Principal) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.follows[p]--; g.follows[p] == 0 {
+		delete(g.follows, p)
 	}
 }

@@ -92,7 +92,7 @@ func (b *backend) requestCap(p requestCapParams) (wire.Call, *messages.Error) {
 		return nil, err
 	}
 	return ask(b, b.g.o.To.Plans, messages.CapRequest{
-		PlanRef: planRef(p.PlanRef), Session: b.session, Principal: b.principal, Effects: ks, Reason: p.Reason,
+		Key: b.key(), PlanRef: planRef(p.PlanRef), Session: b.session, Principal: b.principal, Effects: ks, Reason: p.Reason,
 	}, capAnswer), nil
 }
 
@@ -123,7 +123,7 @@ func decideCap(grant bool) handler {
 			return nil, err
 		}
 		return ask(b, b.g.o.To.Plans, messages.DecideCap{
-			PlanRef: planRef(p.PlanRef), Principal: b.principal, Grant: grant, Effects: ks, Reason: p.Reason,
+			Key: b.key(), PlanRef: planRef(p.PlanRef), Principal: b.principal, Grant: grant, Effects: ks, Reason: p.Reason,
 		}, capAnswer), nil
 	})
 }

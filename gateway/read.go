@@ -78,6 +78,9 @@ func (b *backend) queryJournal(q messages.JournalQuery) (wire.Call, *messages.Er
 	if q.Limit < 0 || q.Limit > messages.JournalLimitMax {
 		return nil, messages.Errorf(messages.CodeInvalidParams, "limit: expected 1 to %d, not %d", messages.JournalLimitMax, q.Limit)
 	}
+	if !b.isOwner() { // what others did is not theirs to see
+		q.VisibleTo = []messages.SessionName{b.session}
+	}
 	return funcCall(func(context.Context) (json.RawMessage, *messages.Error) {
 		page, err := b.g.o.Store.Query(q)
 		if err != nil {

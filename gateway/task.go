@@ -1,7 +1,10 @@
 package gateway
 
 import (
+	"context"
+	"encoding/json"
 	"strings"
+	"time"
 
 	"shoal.dev/shoal/messages"
 	"shoal.dev/shoal/wire"
@@ -37,14 +40,32 @@ type awaitTaskParams struct {
 	TimeoutMS *int64 `json:"timeout_ms"`
 }
 
+// awaitPiece is how long one question about a task's end waits. Its answer is
+// given up with the caller only after that, so it must not be long.
+const awaitPiece = 10 * time.Second
+
 // awaitTask waits as long as its caller does.
 func (b *backend) awaitTask(p awaitTaskParams) (wire.Call, *messages.Error) {
 	if p.TimeoutMS != nil && *p.TimeoutMS < 1 {
 		return nil, messages.Errorf(messages.CodeInvalidParams, "timeout_ms: expected an integer of at least 1, not %d", *p.TimeoutMS)
 	}
-	c := b.askTask(messages.RunTask{Op: "await", Task: taskID(p.Task), TimeoutMS: p.TimeoutMS})
-	c.deadline = 0
-	return c, nil
+	return funcCall(func(ctx context.Context) (json.RawMessage, *messages.Error) {
+		began := time.Now()
+		for {
+			piece := awaitPiece.Milliseconds()
+			last := p.TimeoutMS != nil && *p.TimeoutMS-time.Since(began).Milliseconds() <= piece
+			if last {
+				piece = max(1, *p.TimeoutMS-time.Since(began).Milliseconds())
+			}
+			answer, err := b.askTask(messages.RunTask{Op: "await", Task: taskID(p.Task), TimeoutMS: &piece}).Wait(ctx)
+			var rec struct {
+				State messages.TaskState `json:"state"`
+			}
+			if err != nil || last || json.Unmarshal(answer, &rec) != nil || rec.State.Ended() {
+				return answer, err
+			}
+		}
+	}), nil
 }
 
 type taskOutputParams struct {

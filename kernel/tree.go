@@ -189,7 +189,7 @@ func (k *Kernel) newGateway() error {
 		},
 		MCP: server, Version: link.Version(), KernelID: k.id, OwnerUID: os.Getuid(),
 		OwnerEnv: env, OwnerHome: home, RequireToken: k.o.RequireToken,
-		AnyUID: k.o.SocketGroup != "", Caps: k.caps, Info: k.info,
+		AnyUID: k.o.SocketGroup != "", Caps: k.caps, Info: k.info, Jobs: k.tasks.Watch,
 		Shutdown: func() { k.stopOnce.Do(func() { close(k.stopping) }) },
 	})
 	return nil
