@@ -11,35 +11,28 @@ import (
 func Help(name string) (string, bool) {
 	var b strings.Builder
 	entry := func(sig, note, doc string) { fmt.Fprintf(&b, "%s%s\n    %s\n", sig, note, doc) }
-	for _, r := range allHeads() {
-		if r.name == name {
-			note := ""
-			if r.structured {
-				note = "   (an outcome; its .out is the value)"
-			}
-			entry(r.sig, note, r.doc)
+	for _, e := range Entries() {
+		member := e.Space != "" && (e.Space == name || e.Space+"."+e.Name == name)
+		if e.Name != name && !member || e.Space != "" && !member {
+			continue
 		}
-	}
-	for _, r := range allFunctions() {
-		if parseSignature(r.sig).name == name {
-			entry(r.sig, "", r.doc)
-		}
-	}
-	for _, r := range allMethods() {
-		if parseSignature(r.sig).name == name {
-			entry("."+r.sig, "   on "+receivers(r.recv), r.doc)
-		}
-	}
-	for _, r := range allFields() {
-		if r.name == name {
-			entry("."+r.name, "   of "+receivers(r.recv), r.doc)
-		}
-	}
-	for _, r := range allMembers() {
-		member, _, _ := strings.Cut(r.sig, "(")
-		if r.space == name || r.space+"."+member == name {
-			entry(r.space+"."+r.sig, "", r.doc)
+		switch e.Kind {
+		case "method":
+			entry("."+e.Signature, "   on "+receivers(e.recv), e.Text)
+		case "field":
+			entry("."+e.Signature, "   of "+receivers(e.recv), e.Text)
+		default:
+			entry(e.Signature, outcomeNote(e), e.Text)
 		}
 	}
 	return b.String(), b.Len() > 0
+}
+
+func outcomeNote(e Entry) string {
+	for _, r := range allHeads() {
+		if e.Kind == "head" && r.name == e.Name && r.structured {
+			return "   (an outcome; its .out is the value)"
+		}
+	}
+	return ""
 }
