@@ -3,14 +3,21 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
+	"shoal.dev/shoal/journal"
 	"shoal.dev/shoal/lang/effect"
+	"shoal.dev/shoal/link"
 	"shoal.dev/shoal/messages"
 	"shoal.dev/shoal/wire"
 )
@@ -49,20 +56,62 @@ func listHistory(a *app, args []string) int {
 		return a.usageError("history takes filters only, not %q", args[0])
 	}
 	q.Session = messages.SessionName(a.options.Session)
-	ctx := context.Background()
-	client, _, err := a.open(ctx, true, wire.ClientOptions{})
+	raw, err := a.history(context.Background(), q)
 	if err != nil {
-		return a.fail(err)
-	}
-	defer client.Close()
-	var raw json.RawMessage
-	if err := client.Call(ctx, "journal.query", q, &raw); err != nil {
 		return a.fail(err)
 	}
 	if *asJSON {
 		return a.printJSON(raw)
 	}
 	return a.showHistory(raw)
+}
+
+// history asks the kernel, and looks into the store itself when none runs.
+func (a *app) history(ctx context.Context, q messages.JournalQuery) (json.RawMessage, error) {
+	client, _, err := a.open(ctx, false, wire.ClientOptions{})
+	var none *link.NotServing
+	if errors.As(err, &none) {
+		return storedHistory(none.StateDir, q)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	var raw json.RawMessage
+	return raw, client.Call(ctx, "journal.query", q, &raw)
+}
+
+// storedHistory reads the journal of a state directory whose kernel is gone. It
+// holds the kernel's lock meanwhile, so that none starts into it.
+func storedHistory(stateDir string, q messages.JournalQuery) (raw json.RawMessage, err error) {
+	paths := link.Paths{StateDir: stateDir}
+	lock, err := os.OpenFile(paths.Lock(), os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read history: %s has none: %w", stateDir, err)
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, fmt.Errorf("read history: a kernel that does not answer holds %s; try again", paths.Lock())
+	}
+	store, err := journal.Open(journal.Options{
+		Dir: filepath.Join(stateDir, "journal"), BlobDir: filepath.Join(stateDir, "blobs"),
+		Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read history: %w", err)
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	page, err := store.Query(q)
+	if err != nil {
+		return nil, err
+	}
+	for i := range page.Entries { // what a kernel did not end, it never will
+		if e := &page.Entries[i]; e.Status == messages.EntryRunning {
+			no := false
+			e.Status, e.OK = messages.EntryInterrupted, &no
+		}
+	}
+	return messages.JSON(page), nil
 }
 
 func historyFlags(flags *flag.FlagSet, q *messages.JournalQuery) {
