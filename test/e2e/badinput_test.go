@@ -265,7 +265,7 @@ func TestOversizedLine(t *testing.T) {
 	if got := r.Render("1 + 1"); got != "2" {
 		t.Errorf("kernel afterwards: got %s", got)
 	}
-	if grown := kit.Resident(pid) - before; grown > 64<<20 {
+	if grown := kit.Resident(pid) - before; grown > 64<<20 && !kit.Raced() {
 		t.Errorf("resident memory grew by %d MiB", grown>>20)
 	}
 	// Just under the limit is a fine line.

@@ -34,7 +34,7 @@ func TestB25Flood(t *testing.T) {
 	rec := r.Await(task)
 	soon(t, began, quick)
 	peak = max(peak, kit.Resident(pid))
-	if grown := peak - before; grown > 64<<20 {
+	if grown := peak - before; grown > 64<<20 && !kit.Raced() {
 		t.Errorf("resident memory grew by %d MiB, want less than 64", grown>>20)
 	}
 	if rec.At("state").Str() != "cancelled" || rec.At("stdout_kept").Int() <= 0 || rec.At("stdout_len").Int() < rec.At("stdout_kept").Int() {

@@ -184,8 +184,8 @@ func TestB08FinishedReadable(t *testing.T) {
 		if rec := f.MustRead("shoal://task/" + id); rec.At("state").Str() != "completed" {
 			t.Errorf("record: got %v, want completed", rec)
 		}
-		out := f.MustRead("shoal://task/" + id + "/out?path=.stdout")
-		if got := text(out.At("value")); got != "done\n" {
+		out := f.MustRead("shoal://task/" + id + "/out?path=.out")
+		if got := text(out.At("value")); got != "done" {
 			t.Errorf("out: got %v, want done", out)
 		}
 	}

@@ -253,10 +253,11 @@ func TestOutputByOffset(t *testing.T) {
 		}
 	}
 	check(r)
-	f := w.Facade("main")
+	f := w.Facade("main") // closed before the kill, or it would start a kernel
 	if got := f.ReadText("shoal://task/" + strings.TrimPrefix(task, "task:") + "/stdout?offset=4"); !strings.Contains(got, "two") {
 		t.Errorf("resource: got %q, want the second line", got)
 	}
+	f.Close()
 	w.KillKernel()
 	w.StartKernel()
 	check(w.Raw("main"))

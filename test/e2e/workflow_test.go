@@ -152,6 +152,7 @@ func TestWorkflow(t *testing.T) {
 	if state := a.read(uri).At("state").Str(); state != "running" {
 		t.Errorf("task: got %s, want running", state)
 	}
+	kit.Eventually(t, quick, "output while it runs", func() bool { return strings.Contains(a.read(uri+"/stdout").String(), "tick") })
 	a.must("shoal_cancel", kit.Args{"task": task})
 	kit.Eventually(t, quick, "a notice of the end", func() bool {
 		return a.heard(uri) > 0 && a.read(uri).At("state").Str() == "cancelled"

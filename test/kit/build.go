@@ -10,6 +10,10 @@ import (
 // Programs are the binaries that a Bin directory holds.
 var Programs = []string{"shoal", "shoal-mcp", "shoal-kernel", "shoal-launch"}
 
+// Raced reports whether the binaries carry the race detector, whose memory is
+// no measure of theirs.
+func Raced() bool { return os.Getenv("SHOAL_RACE") != "" }
+
 // Bin is the directory of the binaries under test: $SHOAL_BIN, or freshly built
 // ones in a temporary directory that remove deletes.
 func Bin() (dir string, remove func(), err error) {
@@ -28,7 +32,7 @@ func Bin() (dir string, remove func(), err error) {
 		return "", nil, fmt.Errorf("build binaries: %w", err)
 	}
 	args := []string{"build", "-o", dir + "/"}
-	if os.Getenv("SHOAL_RACE") != "" {
+	if Raced() {
 		args = append(args, "-race")
 	}
 	out, err := exec.Command("go", append(args, "shoal.dev/shoal/cmd/...")...).CombinedOutput()
