@@ -75,6 +75,9 @@ func (o *Options) merge(path string, c config) error {
 	default:
 		return fmt.Errorf("configuration %s: journal.sync is %q; it must be \"effects\" or \"always\"", path, c.Journal.Sync)
 	}
+	if c.Limits.ResidentBytes < 0 {
+		return fmt.Errorf("configuration %s: limits.resident_bytes is %d; it must not be negative", path, c.Limits.ResidentBytes)
+	}
 	if o.ResidentLimit == 0 {
 		o.ResidentLimit = c.Limits.ResidentBytes
 	}

@@ -42,10 +42,13 @@ type Kernel struct {
 	socket  *socket
 	deps    *actors.Deps
 
-	serving  sync.WaitGroup
-	stopping chan struct{} // closed when a stop was asked for
+	serving  sync.WaitGroup // the listeners' loops
+	keeping  sync.WaitGroup // keepSocket, which owns socket while it runs
+	stopping chan struct{}  // closed when a stop was asked for
 	stopOnce sync.Once
 	quit     chan struct{} // closed when the parts are being taken down
+	quitOnce sync.Once
+	stopErr  error
 }
 
 // Start brings a kernel up; it serves when Start returns. On error nothing is
@@ -75,6 +78,7 @@ func Start(o Options) (k *Kernel, err error) {
 	if err != nil {
 		return k, err
 	}
+	k.o.fillLimits()
 	for _, key := range unknown {
 		k.log.Warn("configuration has an unknown key", "key", key)
 	}
@@ -123,7 +127,7 @@ func (k *Kernel) open() error {
 		return err
 	}
 	k.serving.Go(func() { k.serve(k.socket) })
-	k.serving.Go(k.keepSocket)
+	k.keeping.Go(k.keepSocket)
 	k.event("start", "", "")
 	k.log.Info("kernel ready", "socket", k.o.Paths.Socket, "state", k.o.Paths.StateDir, "version", link.Version())
 	return nil
@@ -178,12 +182,9 @@ func (k *Kernel) serve(s *socket) {
 	}
 }
 
-// socketCheck is how often the socket's path is looked at.
-const socketCheck = 20 * time.Second
-
 // keepSocket binds the socket again when its path has vanished.
 func (k *Kernel) keepSocket() {
-	tick := time.NewTicker(socketCheck)
+	tick := time.NewTicker(k.o.SocketCheck)
 	defer tick.Stop()
 	for {
 		select {
@@ -204,9 +205,9 @@ func (k *Kernel) checkSocket() {
 		k.log.Warn("socket is gone and cannot be bound again", "err", err)
 		return
 	}
+	k.serving.Go(func() { k.serve(next) })
 	k.socket.l.Close()
 	k.socket = next
-	k.serving.Go(func() { k.serve(next) })
 	k.log.Warn("socket was gone and is bound again", "socket", next.path)
 }
 
@@ -243,25 +244,45 @@ func (k *Kernel) Actors() *supervisor.System { return k.sys }
 // Socket is where the kernel serves.
 func (k *Kernel) Socket() string { return k.o.Paths.Socket }
 
-// stopTime bounds an orderly stop.
-const stopTime = 4500 * time.Millisecond
+// An orderly stop takes at most 5 s: work has workTime to end, by the ladder;
+// connections and parts have what is left of stopTime.
+const (
+	workTime = 3200 * time.Millisecond
+	stopTime = 4500 * time.Millisecond
+)
 
 // Stop refuses new work, ends tasks and terminals by the ladder, flushes, and
-// lets go of the state directory.
+// lets go of the state directory. Stopping again waits for the same stop.
 func (k *Kernel) Stop(ctx context.Context) error {
+	k.quitOnce.Do(func() { k.stopErr = k.stop(ctx) })
+	return k.stopErr
+}
+
+func (k *Kernel) stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stopTime)
 	defer cancel()
 	close(k.quit)
 	k.gate.Refuse()
 	k.event("stop", "", "")
-	var ending sync.WaitGroup
-	ending.Go(func() { k.tasks.EndAll(ctx) })
-	ending.Go(func() { k.ptys.CloseAll(ctx) })
-	ending.Wait()
+	k.endWork(ctx)
+	k.keeping.Wait()
 	k.socket.close() // before the goodbye, so that nobody attaches again
 	err := k.gate.Close(ctx)
 	k.serving.Wait()
 	return errors.Join(err, k.closeParts(ctx))
+}
+
+// endWork ends tasks and terminals, and then every process that is left.
+func (k *Kernel) endWork(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, workTime)
+	defer cancel()
+	var ending sync.WaitGroup
+	ending.Go(func() { k.tasks.EndAll(ctx) })
+	ending.Go(func() { k.ptys.CloseAll(ctx) })
+	ending.Wait()
+	if left := k.runner.KillAll(ctx, proc.KillLadder()); len(left) > 0 {
+		k.log.Warn("processes cannot be ended", "count", len(left))
+	}
 }
 
 // closeParts takes down what open brought up, in reverse.
@@ -269,6 +290,9 @@ func (k *Kernel) closeParts(ctx context.Context) error {
 	var errs []error
 	if k.sys != nil {
 		errs = append(errs, k.sys.Shutdown(ctx))
+	}
+	if k.deps != nil {
+		errs = append(errs, k.deps.Wait(ctx))
 	}
 	if k.store != nil {
 		errs = append(errs, k.store.Close())

@@ -35,26 +35,37 @@ type Options struct {
 	Chaos func(actor string, msg any, after bool) bool
 	// LockWait is how long to wait for another kernel to let go; 0 means 2 s.
 	LockWait time.Duration
+	// SocketCheck is how often the socket's path is looked at, and bound again
+	// when it is gone; 0 means 20 s.
+	SocketCheck time.Duration
 	// ResidentLimit is how many bytes of values a session keeps in memory;
-	// 0 means 64 MiB.
+	// 0 means the configuration's, or 64 MiB.
 	ResidentLimit int64
 }
 
 const (
 	lockWait      = 2 * time.Second
+	socketCheck   = 20 * time.Second
 	residentLimit = 64 << 20
 )
 
-// normalize fills in defaults.
+// normalize fills in what the configuration has no say in.
 func (o *Options) normalize() {
 	if o.LockWait == 0 {
 		o.LockWait = lockWait
 	}
-	if o.ResidentLimit == 0 {
-		o.ResidentLimit = residentLimit
+	if o.SocketCheck == 0 {
+		o.SocketCheck = socketCheck
 	}
 	if o.Environ == nil {
 		o.Environ = []string{}
+	}
+}
+
+// fillLimits sets the limits that neither options nor configuration give.
+func (o *Options) fillLimits() {
+	if o.ResidentLimit == 0 {
+		o.ResidentLimit = residentLimit
 	}
 }
 

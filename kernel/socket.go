@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -50,9 +51,7 @@ func (s *socket) bind() error {
 	if err := s.clear(); err != nil {
 		return err
 	}
-	old := syscall.Umask(0o177)
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: s.path, Net: "unix"})
-	syscall.Umask(old)
+	l, err := listenPrivate(s.path)
 	if err != nil {
 		return fmt.Errorf("bind socket: %w", err)
 	}
@@ -63,6 +62,21 @@ func (s *socket) bind() error {
 	}
 	s.l = l
 	return nil
+}
+
+// listenPrivate binds a socket that nobody else may connect to from its first
+// moment, where the system takes the mode of an unbound socket; elsewhere the
+// look at the peer has to do until the mode is set. The process's mask is left
+// alone: others create files meanwhile.
+func listenPrivate(path string) (*net.UnixListener, error) {
+	config := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		return c.Control(func(fd uintptr) { syscall.Fchmod(int(fd), 0o600) }) // not everywhere
+	}}
+	l, err := config.Listen(context.Background(), "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	return l.(*net.UnixListener), nil
 }
 
 // clear removes what a dead kernel left at the path and refuses everything
