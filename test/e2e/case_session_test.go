@@ -143,6 +143,7 @@ func TestBlockedLine(t *testing.T) {
 	plan := r.Must("exec", kit.Args{"src": "touch planned", "mode": "plan"}).At("plan_ref").Str()
 	gate := w.Root + "/gate"
 	line := []*kit.Pending{r.Start("exec", kit.Args{"src": "sh { while [ ! -e " + gate + " ]; do sleep 0.02; done }\n0", "position": "value"})}
+	kit.Eventually(t, quick, "the first of the line runs", func() bool { return sleeping(w, gate) })
 	for i := 1; i < 12; i++ {
 		line = append(line, r.Start("exec", kit.Args{"src": fmt.Sprintf("let step = %d\nstep", i), "position": "value"}))
 	}
