@@ -9,6 +9,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 	"testing"
 
 	"shoal.dev/shoal/test/kit"
@@ -29,7 +31,16 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	bin = dir
+	// The first use of signals starts a goroutine for the life of the process;
+	// it is none that a kernel leaves behind.
+	signal.Stop(notified())
 	status := m.Run()
 	remove()
 	os.Exit(status)
+}
+
+func notified() chan os.Signal {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGCHLD)
+	return c
 }
