@@ -141,7 +141,7 @@ func (st *TaskStore) List(m messages.ListTasks) messages.TaskList {
 	if m.Live {
 		return out
 	}
-	var past []messages.TaskRecord
+	past := []messages.TaskRecord{} // never null on the wire
 	mine := []byte(`"session":` + string(messages.JSON(m.Session)))
 	err := st.d.Journal.Scan(tableTask, "", func(_ string, b []byte) bool {
 		var saved taskRow
