@@ -62,9 +62,15 @@ func (p *Program) Run(ctx context.Context, r interp.Run) (value.Value, error) {
 }
 
 // Plan derives what the program would do in a session, without running any of
-// it.
+// it. Files that it would load are opaque.
 func (p *Program) Plan(s *interp.State) plan.Result {
-	return plan.Derive(p.code.Tree(), rows{p.lib}, bindings{s})
+	return plan.Derive(p.code.Tree(), rows{p.lib}, bindings{s}, nil)
+}
+
+// PlanFiles is Plan that reads the modules and scripts which the program would
+// load and follows them too.
+func (p *Program) PlanFiles(ctx context.Context, s *interp.State, files interp.Files) plan.Result {
+	return plan.Derive(p.code.Tree(), rows{p.lib}, bindings{s}, filesOf(ctx, files, s))
 }
 
 // Tree is the parsed program; it must not be changed.

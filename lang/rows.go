@@ -1,10 +1,13 @@
 package lang
 
 import (
+	"context"
+
 	"shoal.dev/shoal/lang/builtin"
 	"shoal.dev/shoal/lang/effect"
 	"shoal.dev/shoal/lang/interp"
 	"shoal.dev/shoal/lang/plan"
+	"shoal.dev/shoal/lang/syntax"
 	"shoal.dev/shoal/lang/value"
 )
 
@@ -90,6 +93,37 @@ func (b bindings) Lookup(name string) (v value.Value, variable, ok bool) {
 func (b bindings) Code(v value.Value) (plan.Code, bool) {
 	c, ok := b.s.Code(v)
 	return plan.Code{
-		Lambda: c.Lambda, Alias: c.Alias, Captured: c.Captured, Variables: c.Variables, Closed: c.Closed,
+		Lambda: c.Lambda, Alias: c.Alias, Captured: c.Captured, Variables: c.Variables, Closed: c.Closed, Dir: c.Dir,
 	}, ok
+}
+
+// sources shows the planner the files of a host.
+type sources struct {
+	ctx   context.Context // of the call that plans
+	files interp.Files
+	state *interp.State
+}
+
+func (s sources) Source(path string) (real, text string, ok bool) {
+	info, err := s.files.Stat(s.ctx, path)
+	if err != nil || info.Type == "dir" {
+		return "", "", false
+	}
+	if real, err = s.files.Real(s.ctx, path); err != nil {
+		return "", "", false
+	}
+	text, err = interp.ReadSource(s.ctx, s.files, real)
+	return real, text, err == nil
+}
+
+func (s sources) Module(real string) (value.Value, bool) { return s.state.LoadedModule(real) }
+
+func (s sources) Names() syntax.Names { return s.state.Names() }
+
+// filesOf are the sources of a host; nil when it has no files.
+func filesOf(ctx context.Context, files interp.Files, s *interp.State) plan.Sources {
+	if files == nil {
+		return nil
+	}
+	return sources{ctx, files, s}
 }

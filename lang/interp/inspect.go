@@ -16,6 +16,7 @@ type Code struct {
 	// Closed code sees no names of the session: it belongs to a module or a
 	// script, whose names are in Captured.
 	Closed bool
+	Dir    string // of the module that the code belongs to, or ""
 }
 
 // Code is the code behind a value, if there is any.
@@ -48,5 +49,27 @@ func (s *State) Code(v value.Value) (Code, bool) {
 	if f.code.name != "" && f.code.info.SelfName() != "" {
 		captured[f.code.name] = v
 	}
-	return Code{Lambda: f.code.lambda, Captured: captured, Variables: variables, Closed: f.code.unit.scope != nil}, true
+	return Code{Lambda: f.code.lambda, Captured: captured, Variables: variables, Closed: f.code.unit.scope != nil, Dir: f.code.unit.dir}, true
+}
+
+// LoadedModule is the record of a module that the session has loaded from that
+// canonical path.
+func (s *State) LoadedModule(path string) (v value.Value, ok bool) {
+	r := &s.world.modules
+	r.mu.Lock()
+	l := r.byPath[path]
+	r.mu.Unlock()
+	if l == nil {
+		return value.Null, false
+	}
+	select {
+	case <-l.done:
+	default:
+		return value.Null, false
+	}
+	if l.mod == nil {
+		return value.Null, false
+	}
+	s.world.inspect(func() { v = l.mod.cell.v })
+	return v, true
 }

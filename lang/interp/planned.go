@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"context"
 	"sync"
 
 	"shoal.dev/shoal/lang/effect"
@@ -15,12 +16,13 @@ type Planned struct {
 	Spawns     bool
 }
 
-// Planner derives effects without running anything.
+// Planner derives effects without running anything; it reads files of source
+// through files, which may be nil.
 type Planner interface {
 	// Plan is for a program that would run on s.
-	Plan(tree *syntax.Program, s *State) (Planned, *value.Error)
+	Plan(ctx context.Context, tree *syntax.Program, s *State, files Files) (Planned, *value.Error)
 	// PlanCall is for a call of fn without arguments.
-	PlanCall(fn value.Value, s *State) (Planned, *value.Error)
+	PlanCall(ctx context.Context, fn value.Value, s *State, files Files) (Planned, *value.Error)
 }
 
 // maxPlans is how many plans a session keeps; the oldest goes first.
@@ -57,7 +59,7 @@ func (m *Machine) Plan(fn value.Value) (int64, Planned, error) {
 	if m.run.Planner == nil {
 		return 0, Planned{}, noPlanner()
 	}
-	planned, err := m.run.Planner.PlanCall(fn, m.state)
+	planned, err := m.run.Planner.PlanCall(m.ctx, fn, m.state, m.host.Files)
 	if err != nil {
 		return 0, Planned{}, err
 	}
@@ -77,7 +79,7 @@ func (m *Machine) Explain(src string) (Planned, error) {
 		}
 		return Planned{}, err
 	}
-	planned, err := m.run.Planner.Plan(tree, m.state)
+	planned, err := m.run.Planner.Plan(m.ctx, tree, m.state, m.host.Files)
 	if err != nil {
 		return Planned{}, err
 	}

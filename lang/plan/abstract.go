@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"maps"
+	"slices"
+
 	"shoal.dev/shoal/lang/syntax"
 	"shoal.dev/shoal/lang/value"
 )
@@ -13,6 +16,8 @@ type abstract struct {
 	typed bool
 	rows  bool // a collection of records
 	fn    *function
+
+	fields map[string]abstract // of a module: its exports
 }
 
 // function is a function of the program or of the session with the names it
@@ -21,6 +26,7 @@ type function struct {
 	lambda *syntax.Lambda
 	alias  *syntax.Command
 	scope  *scope
+	afar   bool // it stands in another source
 }
 
 var unknown = abstract{}
@@ -114,7 +120,7 @@ func (w *walker) sessionFunction(code Code) *function {
 	if code.Closed {
 		s.parent = nil
 	}
-	return &function{lambda: code.Lambda, alias: code.Alias, scope: s}
+	return &function{lambda: code.Lambda, alias: code.Alias, scope: s, afar: true}
 }
 
 // maxValueWalk is how many parts of a session value are searched for code.
@@ -126,6 +132,9 @@ func (w *walker) mention(a abstract) {
 	if a.fn != nil {
 		w.follow(a.fn, nil)
 		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.fields)) {
+		w.mention(a.fields[name])
 	}
 	if a.known {
 		budget := maxValueWalk

@@ -39,6 +39,9 @@ func (w *walker) field(e *syntax.Field) abstract {
 		}
 	}
 	recv := w.expr(e.X)
+	if a, ok := recv.fields[e.Name]; ok {
+		return a
+	}
 	if recv.known && recv.v.Kind() == value.KindRecord {
 		if v, ok := recv.v.AsRecord().Get(e.Name); ok {
 			return w.sessionValue(v)
@@ -69,6 +72,9 @@ func (w *walker) method(e *syntax.Method) abstract {
 		return w.feed(e)
 	}
 	recv := w.expr(e.X)
+	if a, ok := recv.fields[e.Name]; ok && a.fn != nil {
+		return w.follow(a.fn, w.abstracts(e.Args))
+	}
 	if recv.known && recv.v.Kind() == value.KindRecord {
 		if v, ok := recv.v.AsRecord().Get(e.Name); ok {
 			if f := w.sessionValue(v).fn; f != nil {
@@ -187,6 +193,9 @@ func (w *walker) call(e *syntax.Call) abstract {
 	}
 	if found, ok := w.rows.Function(n.Name, nil, w.dir()); ok {
 		args := w.args(e.Args)
+		if w.loads(n.Name, args, e.Span) {
+			return unknown
+		}
 		found, _ = w.rows.Function(n.Name, args, w.dir())
 		w.add(e.Span, found...)
 		return constructed(n.Name, args)
@@ -235,9 +244,13 @@ func (w *walker) unbound(name string, args []Arg, span syntax.Span) abstract {
 // head is a library head, or a program that cannot be followed.
 func (w *walker) head(name string, args []Arg, span syntax.Span) abstract {
 	found, ok := w.rows.Head(name, args, w.dir())
-	if !ok && interp.IsScript(name) {
-		w.file(name, span)
-		w.add(span, effect.Effect{Kind: effect.Opaque, Why: "script " + name})
+	switch {
+	case !ok && interp.IsScript(name):
+		if !w.script(name, span) {
+			w.add(span, effect.Effect{Kind: effect.Opaque, Why: "script " + name})
+		}
+		return unknown
+	case ok && w.loads(name, args, span):
 		return unknown
 	}
 	if !ok {
@@ -261,17 +274,23 @@ func (w *walker) head(name string, args []Arg, span syntax.Span) abstract {
 	return unknown
 }
 
-// file is the reading of a source file.
-func (w *walker) file(name string, span syntax.Span) {
-	e := effect.Effect{Kind: effect.FSRead, Path: effect.Any}
-	switch {
-	case strings.HasPrefix(name, "~"):
-	case strings.HasPrefix(name, "/"):
-		e.Path = clean(name)
-	default:
-		e.Path = clean(w.dir() + "/" + name)
+// loads walks the file behind source and run; false when it is none that can be
+// followed.
+func (w *walker) loads(name string, args []Arg, span syntax.Span) bool {
+	if name != "run" && name != "source" || len(args) == 0 || args[0].Flag != "" || !args[0].Known {
+		return false
 	}
-	w.add(span, e)
+	if k := args[0].Value.Kind(); k != value.KindStr && k != value.KindPath {
+		return false
+	}
+	target := args[0].Value.AsStr()
+	switch {
+	case name == "source" && len(args) == 1:
+		return w.sourced(target, span)
+	case name == "run" && strings.HasSuffix(target, ".shl"):
+		return w.script(target, span)
+	}
+	return false
 }
 
 // moved follows a change of directory.
@@ -308,6 +327,10 @@ func (w *walker) follow(f *function, args []abstract) abstract {
 		return unknown
 	}
 	w.done[key] = true
+	if f.afar {
+		w.afar++
+		defer func() { w.afar-- }()
+	}
 	w.active[l]++
 	w.depth++
 	outer := w.scope

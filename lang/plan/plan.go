@@ -43,6 +43,7 @@ type Code struct {
 	Variables map[string]bool
 	// Closed code sees no names of the session.
 	Closed bool
+	Dir    string // of the module that the code belongs to, or ""
 }
 
 // Session is what planning reads of the session.
@@ -80,10 +81,12 @@ const maxDepth = 64
 // arguments only, which happens once for every function.
 const maxSteps = 200_000
 
-// Derive plans a program.
-func Derive(p *syntax.Program, rows Rows, session Session) Result {
+// Derive plans a program. Files that it would load are followed through
+// sources; nil makes them opaque.
+func Derive(p *syntax.Program, rows Rows, session Session, sources Sources) Result {
 	w := &walker{
-		rows: rows, session: session, cwd: session.Cwd(), seen: map[effectKey]int{},
+		rows: rows, session: session, sources: sources, cwd: session.Cwd(), seen: map[effectKey]int{},
+		files: map[string]bool{}, followed: map[string]bool{}, modules: map[string]abstract{},
 		done: map[callKey]bool{}, active: map[*syntax.Lambda]int{},
 	}
 	w.scope = &scope{names: map[string]abstract{}}
@@ -96,6 +99,7 @@ func Derive(p *syntax.Program, rows Rows, session Session) Result {
 		w.stmt(s)
 		r.Statements = append(r.Statements, Statement{Head: stmtHead(s), Span: s.Pos(), Effects: w.own})
 	}
+	w.rewritten()
 	r.Effects, r.Err = w.effects, w.err
 	r.Reversibility = w.reversibility()
 	for _, e := range r.Effects {
@@ -157,6 +161,13 @@ type walker struct {
 	done      map[callKey]bool
 	permanent bool
 	err       *value.Error
+
+	sources  Sources
+	files    map[string]bool     // that are being walked
+	followed map[string]bool     // all that were looked into
+	modules  map[string]abstract // by real path
+	loadedAt syntax.Span         // where the file being walked is loaded from
+	afar     int                 // nested walks of functions of other sources
 }
 
 // callKey is a call that has been followed.
@@ -178,6 +189,12 @@ func (w *walker) dir() string {
 
 // add records effects at a place.
 func (w *walker) add(span syntax.Span, effects ...effect.Effect) {
+	switch {
+	case w.loadedAt.End > 0:
+		span = w.loadedAt
+	case w.afar > 0:
+		span = syntax.Span{} // places of another source mean nothing here
+	}
 	for _, e := range effects {
 		if strings.HasPrefix(e.Path, unknownCwd) {
 			e.Path = effect.Any

@@ -13,7 +13,7 @@ import (
 func (w *walker) declareFns(stmts []syntax.Stmt) {
 	for _, s := range stmts {
 		if f, ok := s.(*syntax.Fn); ok {
-			w.bind(f.Name, abstract{kind: value.KindClosure, typed: true, fn: &function{lambda: f.Func, scope: w.scope}})
+			w.bind(f.Name, abstract{kind: value.KindClosure, typed: true, fn: &function{lambda: f.Func, scope: w.scope, afar: w.loadedAt.End > 0}})
 		}
 	}
 }
@@ -28,11 +28,11 @@ func (w *walker) stmt(s syntax.Stmt) {
 		}
 		w.bind(s.Name, a)
 	case *syntax.Fn:
-		w.bind(s.Name, abstract{kind: value.KindClosure, typed: true, fn: &function{lambda: s.Func, scope: w.scope}})
+		w.bind(s.Name, abstract{kind: value.KindClosure, typed: true, fn: &function{lambda: s.Func, scope: w.scope, afar: w.loadedAt.End > 0}})
 	case *syntax.Alias:
-		w.bind(s.Name, abstract{kind: value.KindCommand, typed: true, fn: &function{alias: s.Cmd, scope: w.scope}})
+		w.bind(s.Name, abstract{kind: value.KindCommand, typed: true, fn: &function{alias: s.Cmd, scope: w.scope, afar: w.loadedAt.End > 0}})
 	case *syntax.Use:
-		w.add(s.Span, effect.Effect{Kind: effect.FSRead, Path: effect.Any}, effect.Effect{Kind: effect.Opaque, Why: "use"})
+		w.use(s)
 	case *syntax.For:
 		over := w.expr(s.Iter)
 		w.maybe(func() {
@@ -65,7 +65,7 @@ func (w *walker) stmt(s syntax.Stmt) {
 // is used.
 func (w *walker) named(e syntax.Expr) abstract {
 	if l, ok := unparen(e).(*syntax.Lambda); ok {
-		return abstract{kind: value.KindClosure, typed: true, fn: &function{lambda: l, scope: w.scope}}
+		return abstract{kind: value.KindClosure, typed: true, fn: &function{lambda: l, scope: w.scope, afar: w.loadedAt.End > 0}}
 	}
 	return w.expr(e)
 }

@@ -117,10 +117,10 @@ func evaluate(dir, src string, h *interp.Host, compiler *lang.Compiler) reply {
 		r.parse = perr
 		return r
 	}
-	planned := program.Plan(state)
 	var did recorder
 	ctx, cancel := context.WithTimeout(context.Background(), caseTime)
 	defer cancel()
+	planned := program.PlanFiles(ctx, state, h.Files)
 	v, err := program.Run(ctx, interp.Run{
 		State: state, Host: did.wrap(h),
 		Sink: func(v value.Value) { r.output = append(r.output, value.Block(v, value.BlockOptions{})) },
