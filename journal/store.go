@@ -180,6 +180,13 @@ func (s *Store) stopped(err error) *messages.Error {
 		"the journal has stopped and keeps nothing more: %v; free space or repair %s, then restart the kernel", err, s.opt.Dir)
 }
 
+// LastRecord is the number of the newest record.
+func (s *Store) LastRecord() uint64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return max(s.active.last, s.folded)
+}
+
 // Stats are sizes and counts for people.
 type Stats struct {
 	StoreBytes   int64    `json:"store_bytes"`

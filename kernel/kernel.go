@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -43,7 +42,7 @@ type Kernel struct {
 	deps    *actors.Deps
 
 	serving  sync.WaitGroup // the listeners' loops
-	keeping  sync.WaitGroup // keepSocket, which owns socket while it runs
+	keeping  sync.WaitGroup // keepSocket, which owns socket while it runs, and keepMemory
 	stopping chan struct{}  // closed when a stop was asked for
 	stopOnce sync.Once
 	quit     chan struct{} // closed when the parts are being taken down
@@ -128,6 +127,7 @@ func (k *Kernel) open() error {
 	}
 	k.serving.Go(func() { k.serve(k.socket) })
 	k.keeping.Go(k.keepSocket)
+	k.keeping.Go(k.keepMemory)
 	k.event("start", "", "")
 	k.log.Info("kernel ready", "socket", k.o.Paths.Socket, "state", k.o.Paths.StateDir, "version", link.Version())
 	return nil
@@ -329,13 +329,3 @@ func (k *Kernel) abort(cause error) {
 		k.log.Warn("clean up after a failed start", "err", err)
 	}
 }
-
-// SetMemory tunes the collector for a daemon that is mostly idle and sometimes
-// parses a lot: fewer collections, and a soft limit.
-func SetMemory() {
-	debug.SetGCPercent(300)
-	debug.SetMemoryLimit(memoryLimit)
-}
-
-// memoryLimit is where the collector starts to work harder, in bytes.
-const memoryLimit = 2 << 30
