@@ -25,6 +25,7 @@ type bench struct {
 	theirs *server
 	nu     *server
 	nuErr  error
+	worked float64  // resident bytes of a kernel after work, once measured
 	states []string // state directories whose kernels are to be stopped
 }
 
