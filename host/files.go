@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -78,7 +79,7 @@ func (Files) Stat(_ context.Context, path string) (interp.FileInfo, error) {
 
 // ReadDir lists a directory in no order; entries are looked at when asked.
 func (Files) ReadDir(ctx context.Context, path string) ([]interp.DirEntry, error) {
-	d, err := os.Open(path)
+	d, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, plain(err)
 	}
@@ -111,8 +112,9 @@ func infoOf(e fs.DirEntry) func() (interp.FileInfo, error) {
 	}
 }
 
-// Open opens a file for reading. It does not wait for the writer of a pipe.
-func (Files) Open(_ context.Context, path string) (io.ReadCloser, error) {
+// Open opens a file for reading. It does not wait for the writer of a pipe, and
+// a read that waits for one ends with ctx.
+func (Files) Open(ctx context.Context, path string) (io.ReadCloser, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, plain(err)
@@ -125,11 +127,49 @@ func (Files) Open(_ context.Context, path string) (io.ReadCloser, error) {
 		f.Close()
 		return nil, plain(err)
 	}
-	return f, nil
+	return within(ctx, f), nil
+}
+
+// bounded is a file whose reads and writes end with a context, where they can
+// wait at all.
+type bounded struct {
+	f    *os.File
+	ctx  context.Context
+	stop func() bool
+}
+
+func within(ctx context.Context, f *os.File) *bounded {
+	return &bounded{f, ctx, context.AfterFunc(ctx, func() {
+		f.SetDeadline(time.Unix(1, 0)) // regular files have none and need none
+	})}
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.f.Read(p)
+	return n, b.cause(err)
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	n, err := b.f.Write(p)
+	return n, b.cause(err)
+}
+
+func (b *bounded) cause(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) && b.ctx.Err() != nil {
+		return context.Cause(b.ctx)
+	}
+	return err
+}
+
+// Close closes the file.
+func (b *bounded) Close() error {
+	b.stop()
+	return b.f.Close()
 }
 
 // WriteFile writes content to a file. Replace goes through a temporary file
-// beside it and keeps its mode; what is no regular file is written in place.
+// beside it and keeps its mode; what is no regular file is written in place. A
+// pipe that nobody reads is an error at once.
 func (fl Files) WriteFile(ctx context.Context, path string, content io.Reader, mode interp.WriteMode) error {
 	if mode == interp.Replace {
 		return replace(ctx, path, content)
@@ -138,35 +178,52 @@ func (fl Files) WriteFile(ctx context.Context, path string, content io.Reader, m
 	if mode == interp.Append {
 		flags = os.O_WRONLY | os.O_CREATE | os.O_APPEND
 	}
-	f, err := os.OpenFile(path, flags, 0o666)
+	file, err := os.OpenFile(path, flags|syscall.O_NONBLOCK, 0o666)
 	if err != nil {
 		return plain(err)
 	}
+	f := within(ctx, file)
 	_, err = io.Copy(f, reader{ctx, content})
 	return plain(errors.Join(err, f.Close()))
 }
 
-// replace writes beside the target and renames.
+// replace writes beside what the path leads to and renames.
 func replace(ctx context.Context, path string, content io.Reader) error {
-	target, perm := path, fs.FileMode(0)
-	if info, err := os.Stat(path); err == nil {
-		if !info.Mode().IsRegular() {
-			return Files{}.WriteFile(ctx, path, content, interp.Truncate)
-		}
-		perm = info.Mode().Perm()
-		if target, err = filepath.EvalSymlinks(path); err != nil {
-			return plain(err)
-		}
-		if f, err := os.OpenFile(target, os.O_WRONLY, 0); err != nil {
-			return plain(err) // a read-only file is not replaced behind its back
-		} else {
-			f.Close()
-		}
+	target, mode, err := destination(path)
+	if err != nil {
+		return err
 	}
-	return writeBeside(ctx, target, perm, content)
+	if mode != nil && !mode.IsRegular() {
+		return Files{}.WriteFile(ctx, path, content, interp.Truncate)
+	}
+	return writeBeside(ctx, target, mode, content)
 }
 
-func writeBeside(ctx context.Context, target string, perm fs.FileMode, content io.Reader) (err error) {
+// destination is the file that a path leads to, and its mode, nil when there is
+// none yet. A read-only file is not replaced behind its back.
+func destination(path string) (target string, mode *fs.FileMode, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return path, nil, nil
+	case err != nil:
+		return "", nil, plain(err)
+	}
+	m := info.Mode()
+	if !m.IsRegular() {
+		return path, &m, nil
+	}
+	if target, err = filepath.EvalSymlinks(path); err != nil {
+		return "", nil, plain(err)
+	}
+	f, err := os.OpenFile(target, os.O_WRONLY, 0)
+	if err != nil {
+		return "", nil, plain(err)
+	}
+	return target, &m, f.Close()
+}
+
+func writeBeside(ctx context.Context, target string, mode *fs.FileMode, content io.Reader) (err error) {
 	f, name, err := createBeside(target)
 	if err != nil {
 		return err
@@ -180,8 +237,8 @@ func writeBeside(ctx context.Context, target string, perm fs.FileMode, content i
 		f.Close()
 		return plain(err)
 	}
-	if perm != 0 {
-		if err = f.Chmod(perm); err != nil {
+	if mode != nil {
+		if err = f.Chmod(mode.Perm()); err != nil {
 			f.Close()
 			return plain(err)
 		}
@@ -257,23 +314,33 @@ func (Files) Copy(ctx context.Context, src, dst string, recursive bool) error {
 }
 
 func copyFile(ctx context.Context, src, dst string, info fs.FileInfo) error {
-	in, err := os.Open(src)
+	in, err := Files{}.Open(ctx, src)
 	if err != nil {
-		return plain(err)
+		return err
 	}
 	defer in.Close()
-	perm := info.Mode().Perm()
-	if old, err := os.Stat(dst); err == nil {
-		if !old.Mode().IsRegular() {
-			return Files{}.WriteFile(ctx, dst, in, interp.Truncate)
-		}
-		perm = old.Mode().Perm()
+	target, mode, err := destination(dst)
+	switch {
+	case err != nil:
+		return err
+	case mode == nil:
+		m := info.Mode()
+		mode = &m
+	case !mode.IsRegular():
+		return Files{}.WriteFile(ctx, dst, in, interp.Truncate)
 	}
-	return writeBeside(ctx, dst, perm, in)
+	return writeBeside(ctx, target, mode, in)
 }
 
+// copyTree copies a directory. Directories become writable while they are
+// filled; their own modes come last.
 func copyTree(ctx context.Context, src, dst string) error {
-	return filepath.WalkDir(src, func(path string, d fs.DirEntry, err error) error {
+	if inside(dst, src) {
+		return fmt.Errorf("%s lies inside it", dst)
+	}
+	var closed []string // directories that are not to stay as they were made
+	modes := map[string]fs.FileMode{}
+	err := filepath.WalkDir(src, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return plain(err)
 		}
@@ -284,8 +351,40 @@ func copyTree(ctx context.Context, src, dst string) error {
 		if err != nil {
 			return err
 		}
-		return copyEntry(ctx, path, filepath.Join(dst, rel), d)
+		to := filepath.Join(dst, rel)
+		if info, err := d.Info(); err == nil && d.IsDir() && info.Mode().Perm()&0o700 != 0o700 {
+			closed = append(closed, to)
+			modes[to] = info.Mode().Perm()
+		}
+		return copyEntry(ctx, path, to, d)
 	})
+	for _, dir := range slices.Backward(closed) {
+		err = errors.Join(err, os.Chmod(dir, modes[dir]))
+	}
+	return err
+}
+
+// inside reports whether a path, which need not exist, lies in a directory or
+// is it.
+func inside(path, dir string) bool {
+	want, err := os.Stat(dir)
+	if err != nil {
+		return false
+	}
+	for at := path; ; {
+		if info, err := os.Stat(at); err == nil && os.SameFile(info, want) {
+			return true
+		}
+		real, err := filepath.EvalSymlinks(at)
+		if err != nil {
+			real = at
+		}
+		parent := filepath.Dir(real)
+		if parent == real {
+			return false
+		}
+		at = parent
+	}
 }
 
 func copyEntry(ctx context.Context, path, to string, d fs.DirEntry) error {
@@ -314,7 +413,7 @@ func copyEntry(ctx context.Context, path, to string, d fs.DirEntry) error {
 }
 
 // Move renames; across devices it copies, then removes the source.
-func (fl Files) Move(ctx context.Context, src, dst string) error {
+func (Files) Move(ctx context.Context, src, dst string) error {
 	err := os.Rename(src, dst)
 	if !errors.Is(err, syscall.EXDEV) {
 		return plain(err)
@@ -323,10 +422,15 @@ func (fl Files) Move(ctx context.Context, src, dst string) error {
 	if err != nil {
 		return plain(err)
 	}
-	if info.Mode()&fs.ModeSymlink != 0 {
+	if old, err := os.Lstat(dst); err == nil && old.Mode()&fs.ModeSymlink != 0 {
+		if err := os.Remove(dst); err != nil { // it is replaced, not followed
+			return plain(err)
+		}
+	}
+	if info.IsDir() {
+		err = copyTree(ctx, src, dst)
+	} else { // links stay links, and a pipe is not emptied
 		err = copyEntry(ctx, src, dst, fs.FileInfoToDirEntry(info))
-	} else {
-		err = fl.Copy(ctx, src, dst, true)
 	}
 	if err != nil {
 		return err

@@ -40,39 +40,94 @@ type guardedFiles struct {
 	check Check
 }
 
-// allow judges file effects on paths whose links are resolved, so that no link
-// leads out of a grant.
-func (g guardedFiles) allow(ctx context.Context, kind effect.Kind, paths ...string) error {
-	for _, p := range paths {
-		if err := g.check(effect.Effect{Kind: kind, Path: p}); err != nil {
+// allow judges an effect on what a path leads to, by the path and by where its
+// links really lead, so that no link leads out of a grant.
+func (g guardedFiles) allow(ctx context.Context, kind effect.Kind, path string) error {
+	real, err := g.real(ctx, path)
+	if err != nil {
+		return err
+	}
+	return g.judge(kind, path, real)
+}
+
+// allowEntry judges an effect on the very name in its directory: a link there
+// is the thing meant, not where it leads.
+func (g guardedFiles) allowEntry(ctx context.Context, kind effect.Kind, path string) error {
+	parent, last := split(path)
+	dir, err := g.real(ctx, parent)
+	if err != nil {
+		return err
+	}
+	return g.judge(kind, path, join(dir, last))
+}
+
+func (g guardedFiles) judge(kind effect.Kind, path, real string) error {
+	if err := g.check(effect.Effect{Kind: kind, Path: path}); err != nil {
+		return err
+	}
+	if real == path {
+		return nil
+	}
+	if err := g.check(effect.Effect{Kind: kind, Path: real}); err != nil {
+		return err
+	}
+	return nil
+}
+
+// allowTree judges an effect on an entry and, when it is a directory, on
+// everything below: what is denied in it cannot be had by taking the whole. To,
+// unless nil, hears of each path below and judges what comes of it.
+func (g guardedFiles) allowTree(ctx context.Context, kind effect.Kind, path string, to func(rel string) error) error {
+	return g.walk(ctx, kind, path, "", to)
+}
+
+func (g guardedFiles) walk(ctx context.Context, kind effect.Kind, path, rel string, to func(string) error) error {
+	if err := g.allowEntry(ctx, kind, path); err != nil {
+		return err
+	}
+	if to != nil && rel != "" {
+		if err := to(rel); err != nil {
 			return err
 		}
-		if real := g.real(ctx, p); real != p {
-			if err := g.check(effect.Effect{Kind: kind, Path: real}); err != nil {
-				return err
-			}
+	}
+	info, err := g.in.Lstat(ctx, path)
+	if err != nil || info.Type != "dir" {
+		return nil // what is wrong with it shows when it is done
+	}
+	entries, err := g.in.ReadDir(ctx, path)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := g.walk(ctx, kind, join(path, e.Name), join2(rel, e.Name), to); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// real is the path with links resolved as far as it exists.
-func (g guardedFiles) real(ctx context.Context, path string) string {
+// real is the path with links resolved as far as it exists. A link that leads
+// nowhere cannot be judged: what is written through it would come to be where it
+// points.
+func (g guardedFiles) real(ctx context.Context, path string) (string, error) {
 	rest := ""
 	for at := path; ; {
 		if real, err := g.in.Real(ctx, at); err == nil {
-			return join(real, rest)
+			return join(real, rest), nil
+		}
+		if info, err := g.in.Lstat(ctx, at); err == nil && info.Type == "symlink" {
+			return "", value.Errorf(value.CodePermission, "policy cannot judge %s: a link in it leads nowhere", path)
 		}
 		parent, last := split(at)
 		if parent == at {
-			return path
+			return path, nil
 		}
-		at, rest = parent, join(last, rest)
+		at, rest = parent, join2(last, rest)
 	}
 }
 
 func (g guardedFiles) Lstat(ctx context.Context, path string) (interp.FileInfo, error) {
-	if err := g.allow(ctx, effect.FSRead, path); err != nil {
+	if err := g.allowEntry(ctx, effect.FSRead, path); err != nil {
 		return interp.FileInfo{}, err
 	}
 	return g.in.Lstat(ctx, path)
@@ -127,38 +182,54 @@ func (g guardedFiles) Copy(ctx context.Context, src, dst string, recursive bool)
 	if err := g.allow(ctx, effect.FSWrite, dst); err != nil {
 		return err
 	}
+	if recursive {
+		if err := g.allowTree(ctx, effect.FSRead, src, g.lands(ctx, dst)); err != nil {
+			return err
+		}
+	}
 	return g.in.Copy(ctx, src, dst, recursive)
 }
 
 func (g guardedFiles) Move(ctx context.Context, src, dst string) error {
-	if err := g.allow(ctx, effect.FSRead, src); err != nil {
+	if err := g.allowTree(ctx, effect.FSRead, src, g.lands(ctx, dst)); err != nil {
 		return err
 	}
-	if err := g.allow(ctx, effect.FSWrite, dst); err != nil {
+	if err := g.allowEntry(ctx, effect.FSWrite, dst); err != nil {
 		return err
 	}
-	if err := g.allow(ctx, effect.FSDelete, src); err != nil {
+	if err := g.allowTree(ctx, effect.FSDelete, src, nil); err != nil {
 		return err
 	}
 	return g.in.Move(ctx, src, dst)
 }
 
+// lands judges where the parts of a tree come to be.
+func (g guardedFiles) lands(ctx context.Context, dst string) func(rel string) error {
+	return func(rel string) error { return g.allow(ctx, effect.FSWrite, join(dst, rel)) }
+}
+
 func (g guardedFiles) Remove(ctx context.Context, path string, recursive bool) error {
-	if err := g.allow(ctx, effect.FSDelete, path); err != nil {
+	judge := g.allowEntry
+	if recursive {
+		judge = func(ctx context.Context, kind effect.Kind, path string) error {
+			return g.allowTree(ctx, kind, path, nil)
+		}
+	}
+	if err := judge(ctx, effect.FSDelete, path); err != nil {
 		return err
 	}
 	return g.in.Remove(ctx, path, recursive)
 }
 
 func (g guardedFiles) Trash(ctx context.Context, path string) (string, error) {
-	if err := g.allow(ctx, effect.FSDelete, path); err != nil {
+	if err := g.allowTree(ctx, effect.FSDelete, path, nil); err != nil {
 		return "", err
 	}
 	return g.in.Trash(ctx, path)
 }
 
 func (g guardedFiles) Link(ctx context.Context, target, link string, symbolic bool) error {
-	if err := g.allow(ctx, effect.FSWrite, link); err != nil {
+	if err := g.allowEntry(ctx, effect.FSWrite, link); err != nil {
 		return err
 	}
 	if !symbolic {
@@ -169,8 +240,11 @@ func (g guardedFiles) Link(ctx context.Context, target, link string, symbolic bo
 	return g.in.Link(ctx, target, link, symbolic)
 }
 
-// Real only tells where links lead; what is done there is judged then.
+// Real tells where links lead, which is reading them.
 func (g guardedFiles) Real(ctx context.Context, path string) (string, error) {
+	if err := g.allowEntry(ctx, effect.FSRead, path); err != nil {
+		return "", err
+	}
 	return g.in.Real(ctx, path)
 }
 

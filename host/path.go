@@ -1,10 +1,23 @@
 package host
 
-import "path/filepath"
+import (
+	"path/filepath"
+	"strings"
+)
 
-// split takes the last component off an absolute path.
+// split takes the last component off an absolute path, by its bytes alone: to
+// clean the path would take ".." back over a link.
 func split(path string) (parent, last string) {
-	return filepath.Dir(path), filepath.Base(path)
+	path = strings.TrimRight(path, "/")
+	i := strings.LastIndexByte(path, '/')
+	switch {
+	case i < 0:
+		return "/", path
+	case i == 0:
+		return "/", path[1:]
+	default:
+		return path[:i], path[i+1:]
+	}
 }
 
 func join(dir, rest string) string {
@@ -12,4 +25,16 @@ func join(dir, rest string) string {
 		return dir
 	}
 	return filepath.Join(dir, rest)
+}
+
+// join2 puts relative parts together.
+func join2(a, b string) string {
+	switch {
+	case a == "":
+		return b
+	case b == "":
+		return a
+	default:
+		return a + "/" + b
+	}
 }

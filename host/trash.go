@@ -2,6 +2,8 @@ package host
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -29,10 +31,10 @@ func (fl Files) Trash(ctx context.Context, path string) (string, error) {
 	}
 	for _, dir := range candidates {
 		to, err := moveInto(dir, path)
-		if err == nil {
+		switch {
+		case err == nil:
 			return to, nil
-		}
-		if errors.Is(err, fs.ErrPermission) && !canUnlink(path) {
+		case errors.Is(err, fs.ErrPermission) && !canUnlink(path), errors.Is(err, syscall.EBUSY):
 			return "", plain(err)
 		}
 	}
@@ -47,8 +49,23 @@ func moveInto(dir, path string) (string, error) {
 	if err := privateDir(dir); err != nil {
 		return "", err
 	}
-	to := filepath.Join(dir, strconv.FormatInt(time.Now().UnixNano(), 36)+"-"+filepath.Base(path))
-	return to, os.Rename(path, to)
+	to := filepath.Join(dir, trashName(path))
+	if err := os.Rename(path, to); err != nil {
+		return "", err
+	}
+	return to, nil
+}
+
+// maxName is how long the name of a file may be, in bytes.
+const maxName = 255
+
+// trashName is a fresh name for a path: when, which one, and what it was called.
+func trashName(path string) string {
+	var b [6]byte
+	rand.Read(b[:]) // never fails
+	prefix := strconv.FormatInt(time.Now().UnixNano(), 36) + "-" + hex.EncodeToString(b[:]) + "-"
+	base := filepath.Base(path)
+	return prefix + base[:min(len(base), maxName-len(prefix))]
 }
 
 // privateDir makes a directory that is ours alone, or checks that it is.
@@ -102,6 +119,9 @@ func canUnlink(path string) bool {
 
 // copyToTrash copies what cannot be renamed, then removes it.
 func (fl Files) copyToTrash(ctx context.Context, dir, path string) (string, error) {
+	if inside(dir, path) {
+		return "", errors.New("the trash itself lies in it; use rm --permanent")
+	}
 	size, err := treeSize(path)
 	if err != nil {
 		return "", err
@@ -112,7 +132,7 @@ func (fl Files) copyToTrash(ctx context.Context, dir, path string) (string, erro
 	if err := privateDir(dir); err != nil {
 		return "", fmt.Errorf("no trash can take it (%w); use rm --permanent", err)
 	}
-	to := filepath.Join(dir, strconv.FormatInt(time.Now().UnixNano(), 36)+"-"+filepath.Base(path))
+	to := filepath.Join(dir, trashName(path))
 	info, err := os.Lstat(path)
 	if err != nil {
 		return "", plain(err)
