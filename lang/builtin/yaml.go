@@ -226,16 +226,25 @@ func yamlStringify(c *interp.Call, a []value.Value) (value.Value, error) {
 	if jerr != nil {
 		return value.Null, jerr.WithSpan(spanOf(c.Span))
 	}
+	out, err := writeYAML(v)
+	if err != nil {
+		return value.Null, argErr(c.Span, "yaml.stringify: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	return value.Str(out), nil
+}
+
+// writeYAML spells a value of the JSON data model.
+func writeYAML(v value.Value) (string, error) {
 	var b strings.Builder
 	e := yaml.NewEncoder(&b)
 	e.SetIndent(2)
 	if err := e.Encode(yamlNode(v)); err != nil {
-		return value.Null, argErr(c.Span, "yaml.stringify: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+		return "", err
 	}
 	if err := e.Close(); err != nil {
-		return value.Null, argErr(c.Span, "yaml.stringify: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+		return "", err
 	}
-	return value.Str(b.String()), nil
+	return b.String(), nil
 }
 
 // yamlNode is a value of the JSON data model as a node.
