@@ -26,6 +26,7 @@ func (w *worker) finish(v value.Value, err error) {
 	changes := w.takeNumbers(&end)
 	rows := w.encode(&end, changes)
 	entry, events := w.conclude(&end)
+	events = append(events, r.host.moveEvents(changes)...)
 	r.mu.Lock()
 	if r.params.RequestID != "" {
 		rows = append(rows, r.requestRowLocked(r.result))

@@ -49,13 +49,13 @@ func (s *session) handOver(r *Run) {
 	r.mu.Unlock()
 	h.mu.Unlock()
 	if !running {
-		h.recordHandOver(r, step, nil)
+		h.recordHandOver(r, step, nil, nil)
 		return
 	}
 	// Encoding may take a while; the line is free, and the run may end, once
 	// the record is with the journal.
 	h.d.work("hand over", func() {
-		h.recordHandOver(r, step, h.changeRows(changes))
+		h.recordHandOver(r, step, h.changeRows(changes), h.moveEvents(changes))
 		h.handedOver(r, nil)
 	}, func(err *messages.Error) { h.handedOver(r, err) })
 }
@@ -72,14 +72,14 @@ func (h *sessionHost) handedOver(r *Run, err *messages.Error) {
 
 // recordHandOver writes what the finished statements changed and the task's
 // record; the answer follows.
-func (h *sessionHost) recordHandOver(r *Run, step string, rows []messages.Row) {
+func (h *sessionHost) recordHandOver(r *Run, step string, rows []messages.Row, events []messages.Draft) {
 	r.mu.Lock()
 	rows = append(rows, row(tableTask, numKey(r.num), taskRow{r.recordLocked(), r.entry}))
 	rows = append(rows, r.openRequestRowsLocked()...)
-	event := r.taskEventLocked()
+	events = append(events, r.taskEventLocked())
 	r.mu.Unlock()
 	h.d.Journal.Append(messages.Record{
-		Key: fmt.Sprintf("task-%d-%s", r.num, step), Rows: rows, Events: []messages.Draft{event},
+		Key: fmt.Sprintf("task-%d-%s", r.num, step), Rows: rows, Events: events,
 	}, func(a messages.Appended) {
 		r.mu.Lock()
 		r.handedOK, r.handErr = a.Err == nil, a.Err

@@ -74,7 +74,9 @@ func crash(t *testing.T, src string, options ...option) (*rig, messages.TaskID, 
 	dir := t.TempDir()
 	g := openRig(t, dir, Interrupted{})
 	g.attach("s")
-	end := func(rec messages.Record) bool { return strings.HasSuffix(rec.Key, "-end") || strings.HasSuffix(rec.Key, "-refused") }
+	end := func(rec messages.Record) bool {
+		return strings.HasSuffix(rec.Key, "-end") || strings.HasSuffix(rec.Key, "-refused")
+	}
 	g.journal.refuse.Store(&end)
 	c := g.submit("s", src, options...)
 	var task messages.TaskID

@@ -241,6 +241,17 @@ func (h *sessionHost) changeRows(c interp.Changes) []messages.Row {
 	}))
 }
 
+// moveEvents tell that an execution left the session in another directory.
+func (h *sessionHost) moveEvents(c interp.Changes) []messages.Draft {
+	if !c.Moved {
+		return nil
+	}
+	return []messages.Draft{{
+		Key:     messages.ChannelKey{Session: h.name, Name: "session"},
+		Payload: messages.JSON(map[string]any{"kind": "cwd", "cwd": pathView(c.Cwd)}),
+	}}
+}
+
 // rulesOf are the effective rules of a principal.
 func (h *sessionHost) rulesOf(p messages.Principal) *leash.Rules {
 	return h.d.Policy().For(h.d.PolicyPrincipal(p))
