@@ -22,6 +22,26 @@ func TestBindingsDirectoryAndEnvironmentStay(t *testing.T) {
 	}
 }
 
+func TestMovingIsAnEvent(t *testing.T) {
+	g := newRig(t)
+	g.attach("s")
+	g.render("s", "cd /; let x = 1")
+	g.render("s", "let y = 2")
+	page, err := g.store.Events(messages.ChannelKey{Session: "s", Name: "session"}, nil, 10, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var moves []string
+	for _, e := range page.Events {
+		if strings.Contains(string(e.Payload), `"kind":"cwd"`) {
+			moves = append(moves, string(e.Payload))
+		}
+	}
+	if len(moves) != 1 || !strings.Contains(moves[0], `"display":"/"`) {
+		t.Errorf("events of moving: %q, want one that names /", moves)
+	}
+}
+
 func TestSubmissionsRunInOrder(t *testing.T) {
 	g := newRig(t)
 	g.attach("s")

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"unicode/utf8"
 
 	"shoal.dev/shoal/messages"
 	"shoal.dev/shoal/wire"
@@ -27,7 +28,7 @@ func (b *backend) submit(key string, c *askCall[messages.ExecResult]) wire.Call 
 	return c
 }
 
-// requestIDMax is the longest request id in bytes.
+// requestIDMax is the longest request id in characters.
 const requestIDMax = 128
 
 func checkExec(p messages.ExecParams) *messages.Error {
@@ -43,8 +44,8 @@ func checkExec(p messages.ExecParams) *messages.Error {
 		return bad("timeout_ms: expected an integer of at least 1, not %d", *p.TimeoutMS)
 	case p.DeadlineMS != nil && *p.DeadlineMS < 1:
 		return bad("deadline_ms: expected an integer of at least 1, not %d", *p.DeadlineMS)
-	case len(p.RequestID) > requestIDMax:
-		return bad("request_id: expected at most %d bytes, not %d", requestIDMax, len(p.RequestID))
+	case utf8.RuneCountInString(p.RequestID) > requestIDMax:
+		return bad("request_id: expected at most %d characters, not %d", requestIDMax, utf8.RuneCountInString(p.RequestID))
 	}
 	return checkElide(p.Elide)
 }
