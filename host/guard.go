@@ -32,6 +32,10 @@ func Guard(h *interp.Host, check Check) *interp.Host {
 	if h.Secrets != nil {
 		out.Secrets = guardedSecrets{h.Secrets, check}
 	}
+	out.Watcher = nil
+	if h.Watcher != nil && h.Files != nil {
+		out.Watcher = guardedWatcher{h.Watcher, guardedFiles{h.Files, check}}
+	}
 	return &out
 }
 

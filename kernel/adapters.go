@@ -3,6 +3,7 @@ package kernel
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"time"
@@ -87,6 +88,7 @@ func (k *Kernel) newHost(s actors.HostSpec) *interp.Host {
 		},
 		Clock:    host.Clock{},
 		Channels: languageChannels{k, s.Session},
+		Watcher:  host.Watcher{},
 		Kernel:   languageKernel{k, s.Session},
 	}
 	return host.Guard(h, s.Check)
@@ -147,6 +149,62 @@ func (c languageChannels) Latest(_ context.Context, name string) ([]byte, error)
 		return nil, err
 	}
 	return page.Events[len(page.Events)-1].Payload, nil
+}
+
+// Subscribe follows a channel through the bus, with the journal behind it.
+func (c languageChannels) Subscribe(_ context.Context, name string, start interp.ChannelStart) (interp.ChannelCursor, error) {
+	key, err := c.key(name)
+	if err != nil {
+		return nil, err
+	}
+	follow := func(since *uint64) *bus.Cursor {
+		return c.k.bus.Subscribe(key, since, func(since *uint64, limit int) (messages.EventPage, error) {
+			return c.k.store.Events(key, since, limit, false)
+		})
+	}
+	if start.Live || start.Since != nil {
+		return &languageCursor{Cursor: follow(start.Since)}, nil
+	}
+	// A bus cursor begins after a number, so the oldest event is read first. If
+	// there is none, the cursor is there before any other can come.
+	cur := &languageCursor{Cursor: follow(nil)}
+	page, err := c.k.store.Events(key, nil, 1, false)
+	if err == nil && len(page.Events) == 0 {
+		return cur, nil
+	}
+	cur.Close()
+	if err != nil {
+		return nil, err
+	}
+	first := page.Events[0]
+	return &languageCursor{Cursor: follow(&first.Seq), first: &first}, nil
+}
+
+// languageCursor is a bus cursor as the language sees it; first is what comes
+// before its start.
+type languageCursor struct {
+	*bus.Cursor
+	first *messages.Event
+}
+
+// Next waits for the next event, or the notice that some were lost.
+func (c *languageCursor) Next(ctx context.Context) (interp.ChannelItem, error) {
+	var e messages.Event
+	if c.first != nil {
+		e, c.first = *c.first, nil
+	} else {
+		item, err := c.Cursor.Next(ctx)
+		switch {
+		case errors.Is(err, bus.ErrClosed):
+			return interp.ChannelItem{}, value.Errorf(value.CodeChannelClosed, "the subscription is closed")
+		case err != nil:
+			return interp.ChannelItem{}, err
+		case item.Dropped != nil:
+			return interp.ChannelItem{Dropped: item.Dropped.Dropped, Latest: item.Dropped.LatestSeq}, nil
+		}
+		e = item.Event
+	}
+	return interp.ChannelItem{Seq: e.Seq, At: time.Unix(0, e.TS), Payload: e.Payload}, nil
 }
 
 // languageKernel answers the builtins that look at the kernel.

@@ -11,18 +11,40 @@ func channelRows() []methodRow {
 	return []methodRow{
 		{records, "emit(v: any)", "Sends a value to the channel.", channelEmit},
 		{records, "latest()", "The newest value sent to the channel, or null.", channelLatest},
+		{records, "events(*, since?: count)", "The channel's events {channel, seq, ts, payload}: those after since, or all that are kept, then the live ones.", channelEvents},
+		{records, "take(*, timeout?: duration)", "Waits for the next value sent to the channel.", channelTake},
 	}
 }
 
 var channelShape = value.ShapeOf("channel")
 
-// channelName is the name in exactly the record that channel() makes.
+// nameOf is the name in exactly the record that channel() makes.
+func nameOf(v value.Value) (string, bool) {
+	if v.Kind() != value.KindRecord || len(v.AsRecord().Vals) != 1 {
+		return "", false
+	}
+	name, ok := v.AsRecord().Get("channel")
+	if !ok || name.Kind() != value.KindStr {
+		return "", false
+	}
+	return name.AsStr(), true
+}
+
+// channelArg is the name in a channel or name argument.
+func channelArg(c *interp.Call, v value.Value) (string, error) {
+	if v.Kind() == value.KindStr && v.AsStr() != "" {
+		return v.AsStr(), nil
+	}
+	if name, ok := nameOf(v); ok {
+		return name, nil
+	}
+	return "", typeErr(c.Span, "%s: expected a channel or its name, got %s", c.Name, v.Kind())
+}
+
+// channelName is the name of the channel that is the receiver.
 func channelName(c *interp.Call) (string, error) {
-	r := c.Recv.AsRecord()
-	if len(r.Vals) == 1 {
-		if name, ok := r.Get("channel"); ok && name.Kind() == value.KindStr {
-			return name.AsStr(), nil
-		}
+	if name, ok := nameOf(c.Recv); ok {
+		return name, nil
 	}
 	return "", hintErr(c.Span, value.CodeType, "channel(name)."+c.Name+"(…)", "`.%s` applies to channels only", c.Name)
 }

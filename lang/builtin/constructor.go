@@ -16,6 +16,9 @@ func constructorRows() []functionRow {
 		{"regex(pattern: str)", "A regular expression.", nil, newRegex},
 		{"range(a: int, b: int, *, inclusive: bool = false)", "The ints from a up to b.", nil, newRange},
 		{"channel(name: str)", "The session's event channel of that name.", nil, newChannel},
+		{"every(d: duration)", "A stream of the times at which each d has passed.", nil, newEvery},
+		{"watch(p: path|str|glob, *, recursive: bool = true)", "A stream of the changes {path, kind, ts} below a path.", followEffects, newWatch},
+		{"tail(p: path|str, *, from_start: bool = false)", "A stream of the lines that a file gets.", followEffects, newTail},
 	}
 }
 
@@ -27,6 +30,8 @@ func callRows() []functionRow {
 		{"assert(cond: any, msg?: any)", "Raises assert_failed unless the condition holds.", nil, callAssert},
 		{"save(path: path|str, value: any)", "Writes the value to a file; gives the value back.", firstWriteEffects, saveCall},
 		{"retry(n: int, thunk: fn, *, delay?: duration)", "Calls thunk up to n times until it gives no error and no failed outcome.", only(), callRetry},
+		{"parallel(*, settle: bool = false, ...f: fn)", "Calls all functions at once: the list of what they give.", only(), callParallel},
+		{"on(channel: record|str, handler: fn)", "Calls handler with each event that the channel gets from now on; the task that does.", only(), callOn},
 		{"run(target: str|path, ...args: any)", "Runs a program by name.", runEffects, callRun},
 	}
 }

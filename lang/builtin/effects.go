@@ -158,3 +158,8 @@ func runEffects(args []interp.EffectArg, cwd string) []effect.Effect {
 	}
 	return append(out, effect.Effect{Kind: effect.Opaque, Why: "program " + argv0})
 }
+
+// followEffects is for watch(p) and tail(p).
+func followEffects(args []interp.EffectArg, cwd string) []effect.Effect {
+	return pathEffects(effect.FSRead, firstOr(args, "p"), cwd)
+}

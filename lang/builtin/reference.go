@@ -64,6 +64,8 @@ func receivers(set accepts) string {
 	switch set {
 	case anyKind:
 		return "every value"
+	case sequences:
+		return "list, table, range, glob (a bounded stream collects first)"
 	case notForwarded:
 		return "every value but outcomes and streams"
 	}

@@ -119,9 +119,10 @@ func wait(m *interp.Machine, d time.Duration) error {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return m.Check()
 	case <-m.Context().Done():
+		return m.Cancelled()
 	}
-	return m.Check()
 }
 
 func headAssert(c *interp.HeadCall) (value.Value, error) {
@@ -191,7 +192,7 @@ func headJobs(c *interp.HeadCall) (value.Value, error) {
 		return value.Null, err
 	}
 	if c.M.Host().Kernel == nil {
-		return value.NewTable(nil), nil
+		return localJobs(c.M), nil
 	}
 	return c.M.Host().Kernel.Jobs(c.M.Context())
 }

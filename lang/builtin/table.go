@@ -85,6 +85,7 @@ func Library() *Lib {
 	for _, r := range allMethods() {
 		l.addMethod(r)
 	}
+	l.addCollected()
 	for _, r := range allFields() {
 		l.addField(r)
 	}
@@ -227,7 +228,7 @@ func allHeads() []headRow {
 
 func allMethods() []methodRow {
 	return slices.Concat(anyRows(), sequenceRows(), textRows(), recordRows(), numberRows(),
-		pathRows(), valueRows(), channelRows())
+		pathRows(), valueRows(), channelRows(), streamRows())
 }
 
 func allFields() []fieldRow {

@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"io"
 	"strings"
 
 	"shoal.dev/shoal/lang/resolve"
@@ -38,10 +39,7 @@ type redirectCode struct {
 // command compiles a command line.
 func (c *compiler) command(e *syntax.Command, pos position) code {
 	if e.Background {
-		span := e.Span
-		return func(m *Machine) value.Value {
-			return m.fail(span, value.CodeArg, "`&` needs a host that runs tasks")
-		}
+		return c.background(e)
 	}
 	cmd := c.commandParts(e)
 	cmd.pos = pos
@@ -92,6 +90,7 @@ func (c *compiler) boundHead(r *resolve.Ref) func(m *Machine) (value.Value, bool
 // streams are those of a call: what redirects and feeding set.
 type streams struct {
 	stdin   []byte
+	input   io.Reader // instead of stdin, when it comes as it is made
 	fed     bool
 	targets []target
 	source  string // of `<`

@@ -36,10 +36,7 @@ func (c *compiler) expr(e syntax.Expr, pos position) code {
 	case *syntax.With:
 		return c.with(e)
 	case *syntax.Spawn:
-		span := e.Span
-		return func(m *Machine) value.Value {
-			return m.fail(span, value.CodeArg, "spawn needs a host that runs tasks")
-		}
+		return c.spawn(e)
 	case *syntax.Unary:
 		return c.unary(e)
 	case *syntax.Binary:

@@ -84,6 +84,8 @@ func (c *compiler) forLoop(s *syntax.For) code {
 			}
 		case value.KindGlob:
 			m.forGlob(over.AsGlob(), set, body, span)
+		case value.KindStream:
+			m.forStream(over.AsStream(), set, body, span)
 		default:
 			m.raise(notIterable(over), span)
 		}

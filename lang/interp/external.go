@@ -103,7 +103,10 @@ func (m *Machine) execute(argv []string, text string, sio *streams) (*Exit, erro
 	spec := ExecSpec{
 		Argv: argv, Path: path, Cwd: m.Cwd(), Env: m.Environ(), Overlay: m.overlayEnviron(), Cmd: text,
 	}
-	if sio.fed {
+	switch {
+	case sio.input != nil:
+		spec.Stdin = sio.input
+	case sio.fed:
 		spec.Stdin = bytes.NewReader(sio.stdin)
 	}
 	if sio.source != "" {

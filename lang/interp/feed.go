@@ -98,11 +98,7 @@ func (m *Machine) feedTo(v value.Value, cmd *command, arg feedSide, span syntax.
 	if cmd == nil || arg.bound != nil && isBound(m, arg.bound) {
 		return m.feedValue(v, arg, span)
 	}
-	data, err := feedBytes(v)
-	if err != nil {
-		return m.raise(err, span)
-	}
-	return m.fedCommand(cmd, data)
+	return m.fed(v, span, func(io *streams) value.Value { return cmd.run(m, nil, value.Null, io, inValue) })
 }
 
 // feedValue is feeding to a value: only an alias is a command.
@@ -116,11 +112,7 @@ func (m *Machine) feedValue(v value.Value, arg feedSide, span syntax.Span) value
 		return m.raise(value.Errorf(value.CodeType, "cannot feed %s to %s", v.Kind(), target.Kind()).
 			WithHint("the argument is a command: `v.feed(sort -n)`"), span)
 	}
-	data, err := feedBytes(v)
-	if err != nil {
-		return m.raise(err, span)
-	}
-	return m.aliased(a, nil, value.Null, &streams{stdin: data, fed: true}, inValue)
+	return m.fed(v, span, func(io *streams) value.Value { return m.aliased(a, nil, value.Null, io, inValue) })
 }
 
 // feedSwapped is `sort.feed(xs)`: the receiver is the command.
@@ -136,17 +128,19 @@ func (m *Machine) feedSwapped(cmd, argCmd *command, arg feedSide, span syntax.Sp
 	if m.ctl != running {
 		return value.Null
 	}
+	return m.fed(v, span, func(io *streams) value.Value { return cmd.run(m, nil, value.Null, io, inValue) })
+}
+
+// fed runs a command with v on its stdin. Only programs read input.
+func (m *Machine) fed(v value.Value, span syntax.Span, run func(*streams) value.Value) value.Value {
+	if v.Kind() == value.KindStream {
+		return m.feedStream(v.AsStream(), span, run)
+	}
 	data, err := feedBytes(v)
 	if err != nil {
 		return m.raise(err, span)
 	}
-	return m.fedCommand(cmd, data)
-}
-
-// fedCommand runs a command line with data on its stdin. Only programs read
-// input.
-func (m *Machine) fedCommand(cmd *command, data []byte) value.Value {
-	return cmd.run(m, nil, value.Null, &streams{stdin: data, fed: true}, inValue)
+	return run(&streams{stdin: data, fed: true})
 }
 
 // feedBytes is what a value looks like on a program's stdin.
@@ -175,8 +169,6 @@ func feedBytes(v value.Value) ([]byte, *value.Error) {
 			WithHint("a path is a name, not content: `p.read.feed(…)`, or redirect with `< p`")
 	case value.KindNull, value.KindCommand:
 		return nil, value.Errorf(value.CodeType, "cannot feed %s", v.Kind())
-	case value.KindStream:
-		return nil, value.Errorf(value.CodeType, "cannot feed a stream here").WithHint("`collect` it first")
 	}
 	return nil, value.Errorf(value.CodeFeed, "cannot feed %s to a command", v.Kind())
 }

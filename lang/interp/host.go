@@ -25,6 +25,8 @@ type Host struct {
 	Net      Net
 	Secrets  Secrets
 	Config   Config
+	Watcher  Watcher
+	Tasks    Tasks
 }
 
 // FileInfo is what a directory listing shows of one file, from lstat.
@@ -115,6 +117,8 @@ type Channels interface {
 	Emit(ctx context.Context, channel string, payload []byte) error
 	// Latest is the newest payload, or nil.
 	Latest(ctx context.Context, channel string) ([]byte, error)
+	// Subscribe follows the channel from start on; ctx is for the opening only.
+	Subscribe(ctx context.Context, channel string, start ChannelStart) (ChannelCursor, error)
 }
 
 // Kernel is what only a session in a kernel has; each call answers with a

@@ -15,6 +15,7 @@ import (
 const (
 	signalCancel uint32 = 1 << iota // the context has ended
 	signalShare                     // another machine wants to use the cells
+	signalPause                     // the task is suspended
 )
 
 // control is what makes evaluation leave the normal path.
@@ -52,7 +53,8 @@ type Machine struct {
 	shared  bool // what locked will be; guarded by the world
 	outside int  // inside a blocking operation; guarded by the world
 
-	ctx      context.Context // the run's; a Machine lives as long as the run
+	life     context.Context // the run's; a Machine lives as long as the run
+	ctx      context.Context // of what is being done: life, or a part of it
 	state    *State
 	host     *Host
 	lib      Library
@@ -65,6 +67,11 @@ type Machine struct {
 	awaits   *loading   // the module it waits for; guarded by the world's modules
 	exitCode int
 	tail     Position // of the last top-level statement
+
+	beside *beside  // goroutines that evaluate for this machine, if there are any
+	parent *Machine // which waits for this one, if it is a branch
+	gate   *gate    // of a task, which can be suspended
+	out    *output  // who may still hear of results; that of the run
 }
 
 // Context is the run's context.
@@ -195,11 +202,17 @@ func (m *Machine) attend() error {
 	if s&signalShare != 0 && m.outside == 0 {
 		m.world.answer(m)
 	}
-	if s&signalCancel != 0 {
+	if s&signalPause != 0 {
+		m.rest()
+	}
+	if m.signal.Load()&signalCancel != 0 {
 		return m.cancelled()
 	}
 	return nil
 }
+
+// Cancelled is the error of a wait that the end of the context cut short.
+func (m *Machine) Cancelled() error { return m.cancelled() }
 
 // cancelled is the error of a run whose context has ended.
 func (m *Machine) cancelled() *value.Error {
@@ -228,13 +241,13 @@ func (m *Machine) Sink(v value.Value) {
 	}
 	m.leaveCells()
 	defer m.enterCells()
-	m.run.Sink(v)
+	m.out.tell(func() { m.run.Sink(v) })
 }
 
 // Note puts a remark beside the result.
 func (m *Machine) Note(n Note) {
 	if m.run.Note != nil {
-		m.run.Note(n)
+		m.out.tell(func() { m.run.Note(n) })
 	}
 }
 

@@ -57,7 +57,7 @@ func (r *modules) begin(m *Machine, path string) (mod *module, mine, wait *loadi
 		return l.mod, nil, nil, false
 	}
 	for at := l; at != nil; at = at.owner.awaits {
-		if at.owner == m {
+		if at.owner == m || m.servesFor(at.owner) {
 			return nil, nil, nil, true
 		}
 	}

@@ -57,6 +57,8 @@ type Run struct {
 func (p *Program) Run(ctx context.Context, r Run) (result value.Value, err error) {
 	m := newMachine(ctx, p, &r)
 	m.world.enter(m)
+	defer m.out.end()
+	defer m.endBeside()
 	defer m.world.leave(m)
 	stop := context.AfterFunc(ctx, func() { m.signal.Or(signalCancel) })
 	defer stop()
@@ -82,9 +84,9 @@ func (m *Machine) internal(cause any) *value.Error {
 
 func newMachine(ctx context.Context, p *Program, r *Run) *Machine {
 	m := &Machine{
-		ctx: ctx, run: r, state: r.State, world: r.State.world, host: r.Host,
+		ctx: ctx, life: ctx, run: r, state: r.State, world: r.State.world, host: r.Host,
 		lib: p.unit.lib, log: r.Log, tail: r.Position,
-		byUnit: map[*unit]*links{},
+		byUnit: map[*unit]*links{}, out: &output{},
 	}
 	if m.host == nil {
 		m.host = &Host{}

@@ -242,6 +242,8 @@ func (m *Machine) elements(v value.Value) ([]value.Value, error) {
 			break
 		}
 		return m.elements(out)
+	case value.KindStream:
+		return m.Collect(v.AsStream(), "a splice")
 	case value.KindList, value.KindTable:
 		return sequenceItems(v), nil
 	case value.KindRange:

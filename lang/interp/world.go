@@ -20,6 +20,7 @@ type world struct {
 
 	mu      sync.Mutex
 	told    *sync.Cond
+	live    live
 	running map[*Machine]struct{}
 	nextID  uint64
 	byID    map[uint64]weak.Pointer[Cell]  // cells of closures that were loaded
@@ -115,6 +116,9 @@ func (m *Machine) enterCells() {
 	m.outside--
 	m.locked = m.shared
 	w.mu.Unlock()
+	if m.life.Err() != nil { // the signal may be on its way
+		m.signal.Or(signalCancel)
+	}
 }
 
 // Blocking runs an operation that may wait for the world outside.

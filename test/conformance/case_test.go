@@ -112,6 +112,7 @@ type reply struct {
 func evaluate(dir, src string, h *interp.Host, compiler *lang.Compiler) reply {
 	var r reply
 	state := interp.NewState(dir, environ())
+	defer state.Close()
 	program, perr := compiler.Compile(src, state)
 	if perr != nil {
 		r.parse = perr

@@ -1,10 +1,8 @@
 package conformance
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,28 +32,11 @@ func (h *hosts) host(trash string) *interp.Host {
 		Files:    host.Files{TrashDir: trash},
 		Programs: host.Programs{Runner: h.runner, Task: h.tasks.Add(1)},
 		Clock:    utcClock{},
-		Channels: &memoryChannels{latest: map[string][]byte{}},
+		Channels: &host.Channels{},
+		Watcher:  host.Watcher{},
 	}
 }
 
 type utcClock struct{}
 
 func (utcClock) Now() time.Time { return time.Now().UTC() }
-
-type memoryChannels struct {
-	mu     sync.Mutex
-	latest map[string][]byte
-}
-
-func (m *memoryChannels) Emit(_ context.Context, channel string, payload []byte) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.latest[channel] = payload
-	return nil
-}
-
-func (m *memoryChannels) Latest(_ context.Context, channel string) ([]byte, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.latest[channel], nil
-}

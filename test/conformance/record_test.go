@@ -34,6 +34,7 @@ func (r *recorder) wrap(h *interp.Host) *interp.Host {
 	wrapped := *h
 	wrapped.Files = recordedFiles{h.Files, r}
 	wrapped.Programs = recordedPrograms{h.Programs, r}
+	wrapped.Watcher = recordedWatcher{h.Watcher, r}
 	return &wrapped
 }
 
@@ -148,4 +149,19 @@ func (p recordedPrograms) Exec(ctx context.Context, spec interp.ExecSpec) (*inte
 // which may do anything itself; programs do what they do out of sight.
 func sourceCode(why string) bool {
 	return why == "use" || why == "source" || why == "apply" || strings.HasPrefix(why, "script ")
+}
+
+type recordedWatcher struct {
+	interp.Watcher
+	r *recorder
+}
+
+func (w recordedWatcher) Watch(ctx context.Context, path string, recursive bool) (interp.Watch, error) {
+	w.r.file(effect.FSRead, path)
+	return w.Watcher.Watch(ctx, path, recursive)
+}
+
+func (w recordedWatcher) Tail(ctx context.Context, path string, fromStart bool) (interp.Tail, error) {
+	w.r.file(effect.FSRead, path)
+	return w.Watcher.Tail(ctx, path, fromStart)
 }
