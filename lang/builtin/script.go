@@ -128,13 +128,13 @@ func headPlan(c *interp.HeadCall) (value.Value, error) {
 		return value.Null, hintErr(c.Span, value.CodeArg, "`plan rm notes.txt`, or `plan { … }`",
 			"plan takes a command or a block")
 	}
-	id, planned, err := c.M.Plan(c.Block)
+	id, ref, planned, err := c.M.Plan(c.Block)
 	if err != nil {
 		return value.Null, err
 	}
 	var b value.RecordBuilder
 	b.Add("id", value.Int(id))
-	b.Add("ref", value.Str(""))
+	b.Add("ref", value.Str(ref))
 	addPlanned(&b, planned)
 	return b.Done(), nil
 }
@@ -176,15 +176,18 @@ func headApply(c *interp.HeadCall) (value.Value, error) {
 	if len(w.args) != 1 {
 		return value.Null, argErr(c.Span, "apply takes a plan")
 	}
-	id, err := planID(c, w.args[0])
-	if err != nil {
+	v, err := planNamed(w.args[0])
+	switch {
+	case err != nil:
 		return value.Null, err
+	case v.Kind() == value.KindStr:
+		return c.M.ApplyRef(v.AsStr(), c.Span)
 	}
-	return c.M.Apply(id)
+	return c.M.Apply(v.AsInt())
 }
 
-// planID is the number of the plan that an operand names.
-func planID(c *interp.HeadCall, o operand) (int64, error) {
+// planNamed is the number or the reference of the plan that an operand names.
+func planNamed(o operand) (value.Value, error) {
 	v := o.v
 	if o.word {
 		if n, err := value.ConvertWord(v.AsStr(), "int"); err == nil {
@@ -194,13 +197,10 @@ func planID(c *interp.HeadCall, o operand) (int64, error) {
 	if v.Kind() == value.KindRecord {
 		v, _ = v.AsRecord().Get("id")
 	}
-	switch v.Kind() {
-	case value.KindInt:
-		return v.AsInt(), nil
-	case value.KindStr:
-		return 0, codeErr(o.span, value.CodeNotFound, "no plan with the ref `%s`", v.AsStr())
+	if k := v.Kind(); k != value.KindInt && k != value.KindStr {
+		return value.Null, argErr(o.span, "apply: expected a plan, its id or its ref, got %s", o.v.Kind())
 	}
-	return 0, argErr(o.span, "apply: expected a plan or its id, got %s", o.v.Kind())
+	return v, nil
 }
 
 // sourceEffects reads the file; what is in it is followed by planning it, not

@@ -25,6 +25,7 @@ type Host struct {
 	Net      Net
 	Secrets  Secrets
 	Config   Config
+	Plans    Plans
 	Watcher  Watcher
 	Tasks    Tasks
 }

@@ -1,0 +1,81 @@
+package lang_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"shoal.dev/shoal/lang"
+	"shoal.dev/shoal/lang/interp"
+	"shoal.dev/shoal/lang/value"
+)
+
+// kernelPlans keep sources by reference, and let only approved ones run.
+type kernelPlans struct {
+	kept     map[string]string
+	approved map[string]bool
+	effects  int
+}
+
+func (k *kernelPlans) Keep(_ context.Context, src string, p interp.Planned) (string, error) {
+	ref := "plan:" + string(rune('a'+len(k.kept)))
+	k.kept[ref] = src
+	k.effects += len(p.Effects)
+	return ref, nil
+}
+
+func (k *kernelPlans) Claim(_ context.Context, ref string) (string, error) {
+	src, ok := k.kept[ref]
+	switch {
+	case !ok:
+		return "", value.Errorf(value.CodeNotFound, "no plan %s", ref)
+	case !k.approved[ref]:
+		return "", value.Errorf(value.CodePermission, "%s is not approved", ref)
+	}
+	return src, nil
+}
+
+// With a kernel, plans have its references and obey its rules.
+func TestKernelPlans(t *testing.T) {
+	k := &kernelPlans{kept: map[string]string{}, approved: map[string]bool{}}
+	s := interp.NewState("/w", nil)
+	c := lang.NewCompiler()
+	ask := func(s *interp.State, src string) string {
+		t.Helper()
+		p, perr := c.Compile(src, s)
+		if perr != nil {
+			t.Fatalf("%s: %v", src, perr)
+		}
+		v, err := p.Run(context.Background(), interp.Run{State: s, Host: &interp.Host{Plans: k}})
+		if err != nil {
+			return err.Error()
+		}
+		return value.Inline(v)
+	}
+	if got := ask(s, "var n = 0\nlet p = plan { n += 1; n }\n[p.id, p.ref]"); got != `[1, "plan:a"]` {
+		t.Fatal(got)
+	}
+	if got := ask(s, "(plan touch x).ref"); got != `"plan:b"` {
+		t.Error(got)
+	}
+	if k.kept["plan:a"] != "n += 1; n" || k.kept["plan:b"] != "touch x" || k.effects != 1 {
+		t.Errorf("kept %q with %d effects", k.kept, k.effects)
+	}
+	for _, src := range []string{"apply 1", "apply (p)", "apply \"plan:a\"", "apply (p.ref)"} {
+		if got := ask(s, src); !strings.HasPrefix(got, "permission") {
+			t.Errorf("%s before approval: %s", src, got)
+		}
+	}
+	k.approved["plan:a"] = true
+	if got := ask(s, "apply (p)\napply \"plan:a\""); got != "2" {
+		t.Errorf("after approval: %s", got)
+	}
+	// Another session runs the source with its own names.
+	other := interp.NewState("/w", nil)
+	if got := ask(other, "var n = 10\napply \"plan:a\""); got != "11" {
+		t.Errorf("in another session: %s", got)
+	}
+	if got := ask(other, "apply \"plan:z\""); !strings.HasPrefix(got, "not_found") {
+		t.Errorf("unknown: %s", got)
+	}
+}
