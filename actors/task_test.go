@@ -59,7 +59,7 @@ func TestOutputWhileItRunsAndAfter(t *testing.T) {
 func TestHugeOutputs(t *testing.T) {
 	g := newRig(t)
 	g.attach("s")
-	const size = 40 << 20
+	const size = 3 << 20
 	r := g.run("s", fmt.Sprintf("^/usr/bin/head -c %d /dev/zero", size))
 	f := finished(t, r)
 	if len(r.JSON) > 4*messages.HardCap {
