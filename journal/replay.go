@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -205,14 +206,15 @@ func (s *Store) openTails(older, newer *tailScan) error {
 		if err != nil {
 			return err
 		}
-		end := x.scan.end()
-		if end < len(x.scan.data) {
-			s.log.Warn("journal tail had a torn end", "file", x.scan.path, "offset", end, "bytes", len(x.scan.data)-end)
+		end, length := x.scan.end(), len(x.scan.data)
+		if rest := bytes.TrimRight(x.scan.data[end:], "\x00"); len(rest) > 0 {
+			s.log.Warn("journal tail had a torn end", "file", x.scan.path, "offset", end, "bytes", len(rest))
 			if err := f.Truncate(int64(end)); err != nil {
 				return errors.Join(err, f.Close())
 			}
+			length = end
 		}
-		*x.to = &tailFile{file: f, path: x.scan.path}
+		*x.to = &tailFile{file: f, path: x.scan.path, length: int64(length)}
 		(*x.to).size.Store(int64(end))
 		(*x.to).dirty.Store(end > 0)
 	}
@@ -223,9 +225,9 @@ func (s *Store) openTails(older, newer *tailScan) error {
 }
 
 // settle makes the files fit the layers: one whose records were all folded
-// before is emptied.
+// before is emptied, and a new one gets its room.
 func (s *Store) settle() error {
-	if s.active.records == 0 && s.tail.active.size.Load() > 0 {
+	if s.active.records == 0 {
 		if err := s.tail.empty(s.tail.active); err != nil {
 			return err
 		}
@@ -234,8 +236,5 @@ func (s *Store) settle() error {
 		return nil
 	}
 	s.frozen = nil
-	if s.tail.spare.size.Load() == 0 {
-		return nil
-	}
 	return s.tail.empty(s.tail.spare)
 }
