@@ -257,14 +257,17 @@ func printedBy(v value.Value) value.Value {
 	return v.AsOutcome().Stdout
 }
 
+// raisedAt begins the part of a hint that says where an error comes from.
+const raisedAt = "raised at "
+
 // place is the hint of an error that leaves the unit: what it was, and where in
-// the unit's file the error was raised.
+// the unit's file the error was raised. The innermost place stays.
 func (u *unit) place(e *value.Error) string {
-	if u.file == "" || e.Span == nil {
+	if u.file == "" || e.Span == nil || strings.Contains(e.Hint, raisedAt) {
 		return e.Hint
 	}
 	line, _ := syntax.LineCol(u.tree.Src, e.Span.Start)
-	at := fmt.Sprintf("raised at %s:%d", filepath.Base(u.file), line)
+	at := fmt.Sprintf("%s%s:%d", raisedAt, filepath.Base(u.file), line)
 	if e.Hint == "" {
 		return at
 	}
