@@ -2,6 +2,7 @@ package actors
 
 import (
 	"container/list"
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -148,6 +149,15 @@ type storedBlob struct {
 
 func (b storedBlob) Ref() string  { return b.ref }
 func (b storedBlob) Total() int64 { return b.Len() }
+
+// OpenValue is the content behind a ref such as val:blake3:HEX, for programs.
+func (d *Deps) OpenValue(_ context.Context, ref string) (value.Blob, error) {
+	b, err := d.openBlob(ref)
+	if err != nil {
+		return nil, value.Errorf(value.CodeNotFound, "there is no content %s in the journal/CAS: %v", ref, err)
+	}
+	return b, nil
+}
 
 func (d *Deps) openBlob(ref string) (value.Blob, error) {
 	hash := strings.TrimPrefix(strings.TrimPrefix(ref, "val:"), "blake3:")

@@ -89,6 +89,8 @@ func (k *Kernel) newHost(s actors.HostSpec) *interp.Host {
 		Clock:    host.Clock{},
 		Channels: languageChannels{k, s.Session},
 		Watcher:  host.Watcher{},
+		Net:      host.Net{},
+		Values:   k.deps,
 		Kernel:   languageKernel{k, s.Session},
 	}
 	return host.Guard(h, s.Check)
