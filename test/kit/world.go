@@ -51,6 +51,9 @@ func NewWorld(t testing.TB, bin string) *World {
 		"XDG_RUNTIME_DIR=" + w.Run, "XDG_CONFIG_HOME=" + w.Home + "/.config",
 		"XDG_STATE_HOME=" + w.Home + "/.state", "TMPDIR=" + root,
 	}
+	if Raced() {
+		w.Env = append(w.Env, "GORACE=log_path="+root+"/race")
+	}
 	t.Cleanup(w.close)
 	return w
 }
@@ -184,10 +187,20 @@ func (w *World) close() {
 			Kill(p.PID, syscall.SIGKILL)
 		}
 	}
+	w.races()
 	if w.T.Failed() {
 		w.logTail()
 	}
 	os.RemoveAll(w.Root)
+}
+
+// races reports what race detectors in the world's processes have found.
+func (w *World) races() {
+	logs, _ := filepath.Glob(w.Root + "/race.*")
+	for _, name := range logs {
+		text, _ := os.ReadFile(name)
+		w.T.Errorf("data race in %s:\n%s", filepath.Base(name), text)
+	}
 }
 
 // logTail shows the newest of the kernel's log.
