@@ -122,6 +122,7 @@ func (a *app) runScript(s script) int {
 		return a.fail(err)
 	}
 	defer runner.Close()
+	defer state.Close() // before the runner: tasks run programs
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	status := exitOK
@@ -129,6 +130,7 @@ func (a *app) runScript(s script) int {
 		State: state,
 		Host: &interp.Host{
 			Files: host.Files{}, Programs: host.Programs{Runner: runner, Task: 1}, Clock: host.Clock{}, Net: host.Net{},
+			Channels: &host.Channels{}, Watcher: host.Watcher{},
 		},
 		Sink: func(v value.Value) { a.printValue(v) },
 		Note: func(n interp.Note) { fmt.Fprintf(a.stderr, "note: %s: %s\n", n.Code, n.Msg) },

@@ -86,12 +86,13 @@ func callOn(c *interp.Call, a []value.Value) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
+	produced := c.M.Produce(cur.Close) // a task that is cancelled at once never runs
 	task, err := c.M.Spawn("on "+name, func(m *interp.Machine) (value.Value, error) {
-		defer cur.Close()
+		defer produced.Close()
 		return value.Null, handle(m, cur, name, handler)
 	})
 	if err != nil {
-		cur.Close()
+		produced.Close()
 	}
 	return task, err
 }

@@ -38,6 +38,9 @@ func (m *Machine) external(argv []string, words []word, text string, kind syntax
 	}
 	exit, err := m.execute(argv, text, io)
 	if err != nil {
+		if !m.poll() {
+			return value.Null
+		}
 		return m.raise(m.startError(err, argv[0], words, kind), span)
 	}
 	return m.finishedProgram(exit, text, span, pos)

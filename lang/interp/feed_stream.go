@@ -87,7 +87,7 @@ func (m *Machine) pump(src Source, in *itemReader) error {
 // items are passed over.
 func (m *Machine) feedItem(src Source) ([]byte, bool, error) {
 	for {
-		v, ok, err := src.Next(m)
+		v, ok, err := m.pull(src)
 		if err != nil || !ok {
 			return nil, false, err
 		}

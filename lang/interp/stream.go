@@ -40,11 +40,23 @@ func Unbounded(what string) *value.Error {
 		WithHint("bound it first: `.take(n)` or `.take_until(f)`; or use `.each(f)`")
 }
 
+// pull is Next, with the reason of a cancellation as the error of whatever it
+// cut short.
+func (m *Machine) pull(src Source) (value.Value, bool, error) {
+	v, ok, err := src.Next(m)
+	if err != nil {
+		if cancelled := m.Check(); cancelled != nil {
+			err = cancelled
+		}
+	}
+	return v, ok, err
+}
+
 // Each pulls a stream to its end, or until f says stop, and closes it.
 func (m *Machine) Each(src Source, f func(value.Value) (bool, error)) error {
 	defer src.Close()
 	for {
-		v, ok, err := src.Next(m)
+		v, ok, err := m.pull(src)
 		if err != nil || !ok {
 			return err
 		}
