@@ -18,7 +18,7 @@ import (
 
 var (
 	cycles = flag.Int("cycles", 6, "kill the kernel's process `N` times")
-	rounds = flag.Int("rounds", 2, "run each in-process storm `N` times")
+	rounds = flag.Int("rounds", 1, "run each in-process storm `N` times")
 )
 
 // bin holds the binaries under test; TestMain sets it before any test runs.
