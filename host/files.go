@@ -205,7 +205,8 @@ func destination(path string) (target string, mode *fs.FileMode, err error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return path, nil, nil
+		target, err = behind(path)
+		return target, nil, err
 	case err != nil:
 		return "", nil, plain(err)
 	}
@@ -221,6 +222,29 @@ func destination(path string) (target string, mode *fs.FileMode, err error) {
 		return "", nil, plain(err)
 	}
 	return target, &m, f.Close()
+}
+
+// linksMax is how many links in a row are followed, as by the system.
+const linksMax = 40
+
+// behind is the missing file at the end of a chain of links: what is written to
+// a dangling link is made where the link points.
+func behind(path string) (string, error) {
+	for range linksMax {
+		to, err := os.Readlink(path)
+		if err != nil {
+			return path, nil
+		}
+		if !filepath.IsAbs(to) {
+			dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+			if err != nil {
+				return "", plain(err)
+			}
+			to = filepath.Join(dir, to)
+		}
+		path = to
+	}
+	return "", syscall.ELOOP
 }
 
 func writeBeside(ctx context.Context, target string, mode *fs.FileMode, content io.Reader) (err error) {

@@ -148,6 +148,34 @@ func TestReplaceGoesThroughLinks(t *testing.T) {
 	}
 }
 
+func TestReplaceThroughADanglingLinkMakesItsTarget(t *testing.T) {
+	dir := t.TempDir()
+	os.Mkdir(filepath.Join(dir, "sub"), 0o755)
+	for link, to := range map[string]string{
+		"direct": "new", "absolute": filepath.Join(dir, "other"), "chain": "sub/hop", "sub/hop": "../far", "self": "self", "lost": "none/x",
+	} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, target := range map[string]string{"direct": "new", "absolute": "other", "chain": "far"} {
+		if err := (Files{}).WriteFile(t.Context(), filepath.Join(dir, link), strings.NewReader("x"), interp.Replace); err != nil {
+			t.Errorf("%s: %v", link, err)
+		}
+		if b, err := os.ReadFile(filepath.Join(dir, target)); string(b) != "x" {
+			t.Errorf("%s: behind it is %q, %v", link, b, err)
+		}
+		if info, err := os.Lstat(filepath.Join(dir, link)); err != nil || info.Mode()&os.ModeSymlink == 0 {
+			t.Errorf("%s is no link any more: %v", link, err)
+		}
+	}
+	for link, want := range map[string]error{"self": syscall.ELOOP, "lost": syscall.ENOENT} {
+		if err := (Files{}).WriteFile(t.Context(), filepath.Join(dir, link), strings.NewReader("x"), interp.Replace); err != want {
+			t.Errorf("%s: got %v, want %v", link, err, want)
+		}
+	}
+}
+
 func TestReadOnlyPlaces(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("root may write everywhere")
