@@ -73,7 +73,7 @@ func workTools() []*tool {
 		{
 			name: "shoal_exec", title: "Run Shoal source", method: "exec",
 			doc: `Run Shoal source in your session; bindings, cwd and env stay. Use it for every command that needs no terminal. ` +
-				`Not bash: no pipes, no $; for bash text use sh { … }. A failed last command comes back as a value (ok:false), earlier ones raise: let r = (^cmd). ` +
+				`Not bash: no pipes, no $; for shell text use sh { … } or bash { … }. A failed last command comes back as a value (ok:false), earlier ones raise: let r = (^cmd). ` +
 				`Long work: background:true, or timeout_ms (a wait budget, never a kill). ` +
 				`Example: {"src":"(ls src).where(.size > 1mb).map(.name)"}`,
 			input: &shape{kind: "object", props: []prop{
