@@ -69,7 +69,7 @@ func ParseKey(name string) (key string, mods Mod, err error) {
 	_, isPF := pfKeys[key]
 	_, isPad := keypadKeys[key]
 	if !isCursor && !isEdit && !isPF && !isPad {
-		return "", 0, fmt.Errorf("unknown key %q", name)
+		return "", 0, fmt.Errorf("unknown key %q: keys are one character or Enter, Tab, Escape, Backspace, Up, PageUp, Home, Delete, F1 and the like, with Ctrl-, Alt- or Shift- before them, as Ctrl-C", name)
 	}
 	return key, mods, nil
 }
