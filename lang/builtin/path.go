@@ -156,12 +156,43 @@ func recvContent(c *interp.Call) ([]byte, error) {
 }
 
 // readAll reads up to the largest text that the language holds.
-func readAll(r io.Reader) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(r, maxText+1))
-	if len(b) > maxText {
-		return nil, value.Errorf(value.CodeOverflow, "more than %d bytes", maxText)
+func readAll(r io.Reader) ([]byte, error) { return readUpTo(r, maxText) }
+
+// readUpTo reads in pieces: a buffer that grows would be moved again and again,
+// and the runtime cannot interrupt a move, so that all other sessions would
+// wait for the largest.
+func readUpTo(r io.Reader, most int) ([]byte, error) {
+	var pieces [][]byte
+	total := 0
+	for size := readPieceMin; ; size = min(2*size, readPieceMax) {
+		b := make([]byte, size)
+		n, err := io.ReadFull(r, b)
+		if total += n; total > most {
+			return nil, value.Errorf(value.CodeOverflow, "more than %d bytes", most)
+		}
+		pieces = append(pieces, b[:n])
+		switch err {
+		case nil:
+		case io.EOF, io.ErrUnexpectedEOF:
+			return joined(pieces, total), nil
+		default:
+			return joined(pieces, total), err
+		}
 	}
-	return b, err
+}
+
+// The sizes of the pieces that files are read in, in bytes.
+const (
+	readPieceMin = 4 << 10
+	readPieceMax = 1 << 20
+)
+
+func joined(pieces [][]byte, total int) []byte {
+	all := make([]byte, 0, total)
+	for _, p := range pieces {
+		all = append(all, p...)
+	}
+	return all
 }
 
 func pathRead(c *interp.Call, _ []value.Value) (value.Value, error) {
