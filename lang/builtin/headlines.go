@@ -27,6 +27,9 @@ func headHead(c *interp.HeadCall) (value.Value, error) {
 	case w.has("n"):
 		n, err = w.lineCount(operand{w.flags["n"], true, c.Span})
 	case len(w.args) == 2:
+		if a := w.args[0]; a.word && strings.HasPrefix(a.v.AsStr(), "-") {
+			return value.Null, hintErr(a.span, value.CodeArg, "head -n N PATH, or head PATH N", "head: unknown flag %s", a.v.AsStr())
+		}
 		n, err = w.lineCount(w.args[1])
 	}
 	if err != nil {

@@ -54,6 +54,9 @@ func (l *Lib) methodHint(k value.Kind, name string) string {
 			return ".take(n) / .skip(n)"
 		}
 	}
+	if hint := elsewhere[name]; k == value.KindStr && hint != "" {
+		return hint
+	}
 	known := l.methodNames(k)
 	if to, ok := strings.CutPrefix(name, "to_"); ok && slices.Contains(known, to) {
 		return "did you mean ." + to + "()?"
@@ -67,6 +70,18 @@ func (l *Lib) methodHint(k value.Kind, name string) string {
 		}
 	}
 	return ""
+}
+
+// elsewhere are methods that text has in other languages.
+var elsewhere = map[string]string{
+	"int": ".parse_int()", "to_int": ".parse_int()", "to_i": ".parse_int()",
+	"float": ".parse_float()", "to_float": ".parse_float()", "to_f": ".parse_float()",
+	"parse": "json.parse(text), csv.parse(text), .parse_int()",
+	"csv":   "csv.parse(text)", "yaml": "yaml.parse(text)", "toml": "toml.parse(text)",
+	"from_json": "json.parse(text)", "parse_json": "json.parse(text)",
+	"format": "\"{x}\" puts a value into text", "repeat": "range(0, n).map(i => text).join()",
+	"strip": ".trim()", "includes": ".contains(text)", "splitlines": ".lines()",
+	"startswith": ".starts_with(text)", "endswith": ".ends_with(text)",
 }
 
 // brackets is "()" for what must be called.

@@ -181,6 +181,8 @@ func TestMissingMethod(t *testing.T) {
 		{value.Int(1), "to_str", "field_missing: unknown method `.to_str` on int; did you mean .str()?"},
 		{list, "sortt", "field_missing: unknown method `.sortt` on list; did you mean .sort()?"},
 		{list, "map_all", "field_missing: unknown method `.map_all` on list; did you mean .map()?"},
+		{text, "int", "field_missing: unknown method `.int` on str; .parse_int()"},
+		{text, "csv", "field_missing: unknown method `.csv` on str; csv.parse(text)"},
 		{list, "frobnicate", "field_missing: unknown method `.frobnicate` on list; "},
 		{value.Path("a"), "stme", "field_missing: unknown method `.stme` on path; did you mean .stem?"},
 		{list, "upper", "type_error: `.upper` does not apply to list; "},

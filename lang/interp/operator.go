@@ -424,6 +424,8 @@ func conditionHint(k value.Kind) string {
 		return "compare explicitly, such as `!x.is_empty()`"
 	case value.KindNull:
 		return "compare explicitly, such as `x != null`"
+	case value.KindPath:
+		return "`;` goes after a command that gives a path, as in `cd sub; ls`; for a test compare explicitly, such as `x.exists`"
 	}
 	return "compare explicitly, such as `x != 0`"
 }

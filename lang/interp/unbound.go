@@ -38,6 +38,10 @@ func (m *Machine) known(site *unboundSite) bool {
 		return true
 	}
 	err := value.Errorf(value.CodeUndefined, "undefined variable `%s`", site.name)
+	if hint := otherLanguage[site.name]; hint != "" {
+		m.raise(err.WithHint("%s", hint), site.span)
+		return false
+	}
 	if near := nearest(site.name, m.candidates()); near != "" {
 		err = err.WithHint("did you mean '%s'?", near)
 	}
@@ -86,6 +90,21 @@ func (m *Machine) notFound(name string, words []word) *value.Error {
 		return err.WithHint("%s", hint)
 	}
 	return err
+}
+
+// otherLanguage are names that people bring along from other languages.
+var otherLanguage = map[string]string{
+	"len":   "`x.len()`",
+	"str":   "`x.str()`, or \"{x}\"",
+	"int":   "`\"42\".parse_int()`",
+	"float": "`\"1.5\".parse_float()`",
+	"print": "the last value is shown by itself; `echo (x)` shows one before it",
+	"read":  "`path(\"file\").read`",
+	"None":  "`null`",
+	"nil":   "`null`",
+	"True":  "`true`",
+	"False": "`false`",
+	"desc":  "`.sort().reverse()`",
 }
 
 // otherShell are heads that people bring along from other shells.
