@@ -2,8 +2,12 @@ package actors
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -40,6 +44,24 @@ func TestMovingIsAnEvent(t *testing.T) {
 	if len(moves) != 1 || !strings.Contains(moves[0], `"display":"/"`) {
 		t.Errorf("events of moving: %q, want one that names /", moves)
 	}
+}
+
+// What a program left running inside the kernel ends with its session.
+func TestClosingASessionEndsWhatItSpawned(t *testing.T) {
+	g := newRig(t)
+	g.attach("s")
+	g.render("s", `let t = spawn { ^sh -c 'echo $$ > pid; exec sleep 600' }`)
+	pid := 0
+	within(t, "the task runs", func() bool {
+		text, err := os.ReadFile(filepath.Join(g.dir, "pid"))
+		pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+		return err == nil && pid > 0
+	})
+	done := ask(g, "", g.d.pid(SessionsName), messages.Request[messages.Done](messages.CloseSession{Session: "s", Principal: owner}))
+	if done.Err != nil {
+		t.Fatal(done.Err)
+	}
+	within(t, "the task has ended", func() bool { return syscall.Kill(pid, 0) != nil })
 }
 
 func TestSubmissionsRunInOrder(t *testing.T) {

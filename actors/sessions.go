@@ -157,6 +157,26 @@ func (s *sessions) detached(ctx actor.Context, m messages.Detached) {
 	ctx.Forward(s.st.d.sessionPID(m.Session))
 }
 
+// Retire ends what every session's programs left running inside the kernel:
+// tasks, timers, watches. It returns at once; Deps.Wait waits.
+func (st *SessionStore) Retire() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for _, h := range st.hosts {
+		h.retire()
+	}
+}
+
+// retire ends what the session's programs left running inside the kernel.
+func (h *sessionHost) retire() {
+	h.mu.Lock()
+	state := h.state
+	h.mu.Unlock()
+	if state != nil {
+		h.d.work("close session state", state.Close, nil)
+	}
+}
+
 // ended lets a session's actor go; its state stays in the journal. Who still
 // waits for something of it is answered.
 func (s *sessions) ended(ctx actor.Context, h *sessionHost) {
@@ -170,6 +190,7 @@ func (s *sessions) ended(ctx actor.Context, h *sessionHost) {
 	h.closed = true
 	h.mu.Unlock()
 	h.dismiss()
+	h.retire()
 	if current {
 		ctx.Stop(s.st.d.sessionPID(h.name))
 	}

@@ -29,17 +29,18 @@ type Kernel struct {
 	started time.Time
 	policy  *policyHolder
 
-	lock    *os.File
-	logFile io.Closer
-	runner  *proc.Runner
-	store   *journal.Store
-	bus     *bus.Bus
-	sys     *supervisor.System
-	tasks   *actors.TaskStore
-	ptys    *ptyactor.Registry
-	gate    *gateway.Gateway
-	socket  *socket
-	deps    *actors.Deps
+	lock     *os.File
+	logFile  io.Closer
+	runner   *proc.Runner
+	store    *journal.Store
+	bus      *bus.Bus
+	sys      *supervisor.System
+	tasks    *actors.TaskStore
+	sessions *actors.SessionStore
+	ptys     *ptyactor.Registry
+	gate     *gateway.Gateway
+	socket   *socket
+	deps     *actors.Deps
 
 	serving  sync.WaitGroup // the listeners' loops
 	keeping  sync.WaitGroup // keepSocket, which owns socket while it runs, and keepMemory
@@ -276,6 +277,7 @@ func (k *Kernel) stop(ctx context.Context) error {
 func (k *Kernel) endWork(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, workTime)
 	defer cancel()
+	k.sessions.Retire()
 	var ending sync.WaitGroup
 	ending.Go(func() { k.tasks.EndAll(ctx) })
 	ending.Go(func() { k.ptys.CloseAll(ctx) })

@@ -42,7 +42,7 @@ func (k *Kernel) buildTree(left actors.Interrupted) error {
 		return fmt.Errorf("read plans: %w", err)
 	}
 	k.tasks = actors.NewTaskStore(k.deps)
-	sessions := actors.NewSessionStore(k.deps, k.tasks)
+	k.sessions = actors.NewSessionStore(k.deps, k.tasks)
 	k.newPTYs()
 	if err := k.newGateway(); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (k *Kernel) buildTree(left actors.Interrupted) error {
 		{Name: "bus", New: bus.NewActor(k.sys, k.bus)},
 		{Name: actors.PlansName, New: actors.NewPlanStore(plans)},
 		{Name: actors.TasksName, New: actors.NewTasks(k.tasks)},
-		{Name: actors.SessionsName, New: actors.NewSessions(sessions)},
+		{Name: actors.SessionsName, New: actors.NewSessions(k.sessions)},
 		{Name: "ptys", New: ptyactor.NewRegistryActor(k.sys, k.ptys)},
 	}
 	up := make(chan error, 1)
