@@ -101,6 +101,7 @@ type readPTYParams struct {
 	PTY        string             `json:"pty_id" wire:"required"`
 	Wait       *messages.PTYWait  `json:"wait"`
 	Scrollback *messages.PTYRange `json:"scrollback"`
+	Attrs      bool               `json:"attrs"`
 	Peek       bool               `json:"peek"` // does not count as this connection's read
 }
 
@@ -113,7 +114,7 @@ func (b *backend) readPTY(p readPTYParams) (wire.Call, *messages.Error) {
 		reader = ""
 	}
 	return ptyCall(b, messages.ReadPTY{
-		Session: b.session, Reader: reader, PTY: ptyID(p.PTY), Wait: p.Wait, Scrollback: p.Scrollback,
+		Session: b.session, Reader: reader, PTY: ptyID(p.PTY), Wait: p.Wait, Scrollback: p.Scrollback, Attrs: p.Attrs,
 	}, p.Wait != nil), nil
 }
 

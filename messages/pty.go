@@ -107,6 +107,9 @@ type ReadPTY struct {
 	PTY        PTYID
 	Wait       *PTYWait
 	Scrollback *PTYRange
+	// Attrs asks for colours and styles too. They are those of the answer's
+	// moment, and so is then the screen.
+	Attrs bool
 }
 
 // Reply pairs ReadPTY with its answer.
@@ -132,6 +135,21 @@ type Screen struct {
 	ScrollbackLen int        `json:"scrollback_len"`
 	Wait          *PTYWaited `json:"wait,omitempty"`
 	*PTYLines
+	*PTYAttrs
+}
+
+// PTYAttrs is the part of a screen that says how it is drawn.
+type PTYAttrs struct {
+	Runs []PTYRun `json:"attrs"`
+}
+
+// PTYRun is cells of one row that are drawn alike and not plainly. SGR is the
+// rendition as parameters of the control sequence, such as "1;31".
+type PTYRun struct {
+	Row int    `json:"row"`
+	Col int    `json:"col"`
+	Len int    `json:"len"`
+	SGR string `json:"sgr"`
 }
 
 // PTYLines is the scrollback part of a screen.

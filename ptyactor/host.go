@@ -291,7 +291,7 @@ func (h *Host) queue(req messages.SendPTY) (func(context.Context) (messages.PTYS
 			sent.BytesSent, sent.Blocked = j.sent, j.stuck
 		}
 		if wait != nil {
-			shown := h.screenAfter(ctx, wait, req.Reader)
+			shown := h.screenAfter(ctx, wait, req.Reader, false)
 			sent.Screen = &shown
 		}
 		return sent, nil
@@ -341,7 +341,7 @@ func (h *Host) Read(ctx context.Context, req messages.ReadPTY) (messages.Screen,
 		h.addLocked(wait)
 	}
 	h.mu.Unlock()
-	shown := h.screenAfter(ctx, wait, req.Reader)
+	shown := h.screenAfter(ctx, wait, req.Reader, req.Attrs)
 	if r := req.Scrollback; r != nil {
 		h.mu.Lock()
 		lines, first, next := h.screen.Scrollback(r.From, r.To)
@@ -352,7 +352,7 @@ func (h *Host) Read(ctx context.Context, req messages.ReadPTY) (messages.Screen,
 }
 
 // screenAfter waits, if there is something to wait for, and reads the screen.
-func (h *Host) screenAfter(ctx context.Context, w *waiter, reader string) messages.Screen {
+func (h *Host) screenAfter(ctx context.Context, w *waiter, reader string, attrs bool) messages.Screen {
 	var waited *messages.PTYWaited
 	if w != nil {
 		waited = h.await(ctx, w)
@@ -360,7 +360,7 @@ func (h *Host) screenAfter(ctx context.Context, w *waiter, reader string) messag
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := h.snapshotLocked()
-	if w != nil && w.shot != nil {
+	if w != nil && w.shot != nil && !attrs {
 		// What met the conditions, not what came a moment later.
 		s = w.shot
 	}
@@ -369,6 +369,13 @@ func (h *Host) screenAfter(ctx context.Context, w *waiter, reader string) messag
 		Alive: h.exit == nil, Exit: h.exit, PID: h.dev.child.Pid, Cmd: h.cmd, Cols: s.Cols, Rows: s.Rows,
 		Version: s.Version, Title: s.Title, AltScreen: s.AltScreen, Mouse: s.Mouse, Paste: s.Paste,
 		ScrollbackLen: s.Scrollback, Wait: waited, Changed: true,
+	}
+	if attrs {
+		runs := make([]messages.PTYRun, 0)
+		for _, r := range h.screen.Runs() {
+			runs = append(runs, messages.PTYRun(r))
+		}
+		out.PTYAttrs = &messages.PTYAttrs{Runs: runs}
 	}
 	if reader != "" {
 		last, seen := h.readers[reader]

@@ -330,6 +330,21 @@ func TestChangedPerReader(t *testing.T) {
 	}
 }
 
+func TestAttrs(t *testing.T) {
+	h := start(t, newRegistry(t, Config{}), "sh", "-c", `printf 'a\033[1;31mred\033[0mz'; sleep 300`)
+	until(t, h, text("redz"))
+	s, bad := h.Read(context.Background(), messages.ReadPTY{PTY: h.id, Attrs: true})
+	if bad != nil || s.PTYAttrs == nil {
+		t.Fatal(bad)
+	}
+	if diff := cmp.Diff([]messages.PTYRun{{Row: 0, Col: 1, Len: 3, SGR: "1;31"}}, s.Runs); diff != "" {
+		t.Error(diff)
+	}
+	if s, _ = h.Read(context.Background(), messages.ReadPTY{PTY: h.id}); s.PTYAttrs != nil {
+		t.Errorf("attributes that nobody asked for: %v", s.Runs)
+	}
+}
+
 func TestScrollbackRead(t *testing.T) {
 	h := start(t, newRegistry(t, Config{}), "sh", "-c", "seq 1 100; sleep 300")
 	until(t, h, text("100"))

@@ -8,6 +8,8 @@ type Screen interface {
 	Resize(cols, rows int)
 	// Snapshot is what is shown now, cached until something visible changes.
 	Snapshot() *Snapshot
+	// Runs are the cells with colours and styles, by row and column.
+	Runs() []Run
 	// Modes are the settings that decide how input is encoded.
 	Modes() Modes
 	// Replies takes the queued answers to the program's queries.

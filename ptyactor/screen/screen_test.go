@@ -176,6 +176,27 @@ func TestRepliesAreBounded(t *testing.T) {
 }
 
 // Lines that scroll off the alternate screen are nowhere kept.
+func TestRuns(t *testing.T) {
+	s := NewXVT(12, 3, 0)
+	s.Write([]byte("ab\x1b[1;31mcd\x1b[0mef\r\n\x1b[7m世x\x1b[0m\r\n\x1b[38;5;200mm\x1b[48;2;1;2;3mn\x1b[0m"))
+	want := []Run{
+		{Row: 0, Col: 2, Len: 2, SGR: "1;31"},
+		{Row: 1, Col: 0, Len: 3, SGR: "7"},
+		{Row: 2, Col: 0, Len: 1, SGR: "38;5;200"},
+		{Row: 2, Col: 1, Len: 1, SGR: "38;5;200;48;2;1;2;3"},
+	}
+	if diff := cmp.Diff(want, s.Runs()); diff != "" {
+		t.Error(diff)
+	}
+	s.Resize(1, 1)
+	if runs := s.Runs(); len(runs) > 1 {
+		t.Errorf("after a resize: %v", runs)
+	}
+	if runs := NewXVT(80, 24, 0).Runs(); len(runs) != 0 {
+		t.Errorf("an empty screen has %v", runs)
+	}
+}
+
 func TestAlternateScreenKeepsNothing(t *testing.T) {
 	s := NewXVT(80, 24, 100).(*xvt)
 	s.Write([]byte("main\x1b[?1049h"))
