@@ -60,6 +60,7 @@ var (
 		{"exit", "", "null, or {status, signal}."},
 		{"version", "integer", "Rises with every visible change."},
 		{"wait", "object", "{met, elapsed_ms, rule}."},
+		{"attrs", "array", "{row, col, len, sgr} of cells not drawn plainly, when asked for."},
 	}
 )
 

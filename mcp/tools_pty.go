@@ -1,7 +1,5 @@
 package mcp
 
-import "shoal.dev/shoal/messages"
-
 // waitArg is what a terminal read or send may wait for.
 func waitArg() *shape {
 	return &shape{kind: "object", doc: "Block until all conditions hold; a timeout is no error.", props: []prop{
@@ -21,7 +19,6 @@ func inputItem() *shape {
 		{"key", false, &shape{kind: "string", doc: "Enter Tab Escape Up F1 Ctrl-C Alt-x Shift-Tab …"}},
 		{"bytes", false, &shape{kind: "string", doc: "Base64."}},
 		{"paste", false, &shape{kind: "string", doc: "Pasted text."}},
-		{"mouse", false, &shape{kind: "object", values: &shape{anyOf: []*shape{{kind: "string"}, {kind: "integer"}, {kind: "boolean"}}}, doc: "Mouse event."}},
 	}}
 }
 
@@ -33,15 +30,13 @@ func terminalTools() []*tool {
 			doc: `Start a program on a real terminal: editors, REPLs, installers, TUIs. Everything else belongs in shoal_exec. ` +
 				`Close it when done. Example: {"cmd":"python3","args":["-q"]}`,
 			input: &shape{kind: "object", props: []prop{
-				{"cmd", false, &shape{kind: "string", doc: "Program; required without plan_ref."}},
+				{"cmd", true, &shape{kind: "string", doc: "Program."}},
 				{"args", false, &shape{kind: "array", items: &shape{kind: "string"}, doc: "Arguments."}},
 				{"cols", false, size("Columns.", "80")},
 				{"rows", false, size("Rows.", "24")},
 				{"env", false, &shape{kind: "object", values: &shape{kind: "string"}, doc: "Added to the session's environment."}},
 				{"cwd", false, &shape{kind: "string", doc: "Instead of the session's cwd."}},
 				{"scrollback", false, &shape{kind: "integer", byOmit: "1000", doc: "Lines kept above the screen."}},
-				{"record", false, &shape{kind: "boolean", doc: "Keep an asciicast."}},
-				{"plan_ref", false, &shape{kind: "string", uri: refPlan, doc: "Approved plan of -32011, alone."}},
 			}},
 			output: []result{{[]string{"pty_id"}, []field{
 				{"pty_id", "string", "The terminal."},
@@ -53,9 +48,8 @@ func terminalTools() []*tool {
 				{"rows", "integer", "Rows."},
 				{"alive", "boolean", "The program runs."},
 			}}},
-			hints:   hints{destructive: true, openWorld: true},
-			prepare: prepareOpen,
-			show:    showOpened, lists: true,
+			hints: hints{destructive: true, openWorld: true},
+			show:  showOpened, lists: true,
 		},
 		{
 			name: "shoal_pty_send", title: "Type into a terminal", method: "pty.send",
@@ -126,18 +120,4 @@ func terminalTools() []*tool {
 			show:   showTerminals,
 		},
 	}
-}
-
-// prepareOpen holds a program against a plan: exactly one of them opens a
-// terminal, and a plan comes alone.
-func prepareOpen(args []byte) ([]byte, *messages.Error) {
-	n := 0
-	eachMember(args, func(_, _ []byte) bool { n++; return true })
-	switch plan, cmd := member(args, "plan_ref"), member(args, "cmd"); {
-	case plan == nil && cmd == nil:
-		return nil, messages.Errorf(messages.CodeInvalidParams, "cmd: required property is missing (a string), unless plan_ref is given")
-	case plan != nil && n > 1:
-		return nil, messages.Errorf(messages.CodeInvalidParams, "plan_ref: expected alone, as the plan says what to open")
-	}
-	return args, nil
 }
