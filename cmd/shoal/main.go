@@ -6,9 +6,25 @@ package main
 import (
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() { os.Exit(run(arguments(os.Args), os.Stdin, os.Stdout, os.Stderr)) }
+
+// arguments are those of the program. Under the name shoal-COMMAND, as a link
+// gives it, it is that command.
+func arguments(argv []string) []string {
+	if len(argv) == 0 {
+		return nil
+	}
+	if name, ok := strings.CutPrefix(filepath.Base(argv[0]), "shoal-"); ok {
+		if _, ok := findCommand(name); ok {
+			return append([]string{name}, argv[1:]...)
+		}
+	}
+	return argv[1:]
+}
 
 // run is the program: it returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {

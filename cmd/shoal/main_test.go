@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -284,6 +285,19 @@ func TestUsage(t *testing.T) {
 		if code != tt.code || !strings.Contains(stdout, tt.stdout) || !strings.Contains(stderr, tt.stderr) ||
 			(tt.stdout == "") != (stdout == "") || (tt.stderr == "") != (stderr == "") {
 			t.Errorf("%q: got %d, %q, %q", tt.args, code, stdout, stderr)
+		}
+	}
+}
+
+func TestLinksAreCommands(t *testing.T) {
+	for _, test := range []struct{ argv, want []string }{
+		{nil, nil},
+		{[]string{"shoal", "run", "1"}, []string{"run", "1"}},
+		{[]string{"/usr/bin/shoal-history", "--limit", "3"}, []string{"history", "--limit", "3"}},
+		{[]string{"shoal-nothing", "run"}, []string{"run"}},
+	} {
+		if got := arguments(test.argv); !slices.Equal(got, test.want) {
+			t.Errorf("%q: got %q, want %q", test.argv, got, test.want)
 		}
 	}
 }
