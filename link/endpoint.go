@@ -47,7 +47,9 @@ func (p Paths) ReadEndpoint() (Endpoint, error) {
 	}
 	var e Endpoint
 	if err := json.Unmarshal(text, &e); err != nil {
-		return Endpoint{}, fmt.Errorf("read endpoint %s: %w", p.EndpointFile(), err)
+		// Not as if it were missing: the flags of the last kernel, its policy
+		// among them, stand in it.
+		return Endpoint{}, fmt.Errorf("read endpoint %s: it is damaged; shoal-kernel, started by hand, writes it anew: %w", p.EndpointFile(), err)
 	}
 	return e, nil
 }
