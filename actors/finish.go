@@ -317,9 +317,9 @@ func (w *worker) transcriptEvents(end *ending) []messages.Draft {
 		out := messages.OutRef(end.first + uint64(i))
 		events = append(events, messages.Draft{
 			Key: messages.ChannelKey{Session: r.host.name, Name: "session.transcript"},
-			Payload: messages.JSON(map[string]any{
-				"ref": out, "uri": out.URI(), "type": v.Kind().String(),
-				"render_head": renderBrief(v), "principal": r.principal,
+			Payload: messages.JSON(messages.TranscriptEvent{
+				Ref: out, URI: out.URI(), Type: v.Kind().String(),
+				RenderHead: renderBrief(v), Principal: r.principal,
 			}),
 		})
 	}
@@ -340,8 +340,8 @@ func (r *Run) endEventsLocked(end *ending) []messages.Draft {
 }
 
 func (r *Run) journalEventsLocked(head string, ok bool) []messages.Draft {
-	payload := messages.JSON(map[string]any{
-		"id": r.entry, "head": head, "ok": ok, "principal": r.principal, "session": r.host.name,
+	payload := messages.JSON(messages.JournalEvent{
+		ID: r.entry, Head: head, OK: ok, Principal: r.principal, Session: r.host.name,
 	})
 	return []messages.Draft{
 		{Key: messages.ChannelKey{Session: r.host.name, Name: "journal"}, Payload: payload},

@@ -91,3 +91,22 @@ type Dropped struct {
 	Dropped   uint64 `json:"dropped"`
 	LatestSeq uint64 `json:"latest_seq"`
 }
+
+// TranscriptEvent is the payload of session.transcript: a value that was kept.
+type TranscriptEvent struct {
+	Ref        Ref       `json:"ref"`
+	URI        string    `json:"uri"`
+	Type       string    `json:"type"`
+	RenderHead string    `json:"render_head"`
+	Principal  Principal `json:"principal"`
+}
+
+// JournalEvent is the payload of journal and kernel.journal: an entry that has
+// ended.
+type JournalEvent struct {
+	ID        EntryID     `json:"id"`
+	Head      string      `json:"head"`
+	OK        bool        `json:"ok"`
+	Principal Principal   `json:"principal"`
+	Session   SessionName `json:"session"`
+}
