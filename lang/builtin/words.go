@@ -38,7 +38,7 @@ func (w *words) has(long string) bool { _, ok := w.flags[long]; return ok }
 // when most is not negative, more than most operands are refused.
 func parseWords(c *interp.HeadCall, flags []option, most int) (*words, error) {
 	if !c.Block.IsNull() {
-		return nil, argErr(c.Span, "%s takes no block", c.Name)
+		return nil, hintErr(c.Span, value.CodeArg, interp.BlockHint(c.Words), "%s takes no block", c.Name)
 	}
 	w := &words{c: c, flags: map[string]value.Value{}}
 	literal := false

@@ -208,6 +208,24 @@ func (cmd *command) dispatch(m *Machine, words []word, block value.Value, io *st
 	return m.runHead(name, head.Kind, words, block, io, cmd.span, pos)
 }
 
+// BlockHint says what was meant by a block after a command that takes none.
+func BlockHint(words []Word) string {
+	for _, w := range words {
+		if w.Text == "catch" {
+			return "in a command `catch` is a word; parentheses end the command before it: `(cmd) catch e { … }`"
+		}
+	}
+	return "braces are no expansion here: write the words out, or splice a list with `...(xs)`"
+}
+
+func blockHint(words []word) string {
+	plain := make([]Word, len(words))
+	for i := range words {
+		plain[i] = words[i].Word
+	}
+	return BlockHint(plain)
+}
+
 // ReadsInput reports whether a forced head is the program of its name although
 // there is a builtin: `^cat` without arguments, which copies its input and for
 // which the builtin has no meaning.
@@ -232,7 +250,7 @@ func (m *Machine) runHead(name string, kind syntax.ArgKind, words []word, block 
 	}
 	if !block.IsNull() {
 		return m.raise(value.Errorf(value.CodeType, "`%s` is a program and takes no block", name).
-			WithHint("braces are no expansion here: write the words out, or splice a list with `...(xs)`"), span)
+			WithHint("%s", blockHint(words)), span)
 	}
 	argv, err := m.argv(words)
 	if err != nil {
