@@ -35,7 +35,7 @@ var card = []struct{ src, says string }{
 	{`for f in ["a", "b"] { mkdir -p (f) }`, "(expr) puts a value into a command"},
 	{`if path("go.mod").exists { go build ./... } else { "no module" }`, ""},
 	{`json.parse('{"a": [1]}').a[0]`, ""},
-	{`rm missing catch e { e.msg }`, "handles what is raised; && and || join commands"},
+	{`(rm missing) catch e { e.msg }`, "handles what is raised; && and || join commands"},
 }
 
 const workflow = `
