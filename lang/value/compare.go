@@ -262,7 +262,11 @@ func Compare(a, b Value) (int, *Error) {
 }
 
 func noOrder(a, b Kind) *Error {
-	return Errorf(CodeType, "cannot compare %s with %s", a, b)
+	err := Errorf(CodeType, "cannot compare %s with %s", a, b)
+	if a == KindOutcome || b == KindOutcome {
+		return err.WithHint("a bare name runs a command: `.size` is the field of each item, `r.out` what a command gave")
+	}
+	return err
 }
 
 // compareIntFloat compares exactly; ok is false for NaN.
