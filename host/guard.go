@@ -236,9 +236,11 @@ func (g guardedFiles) Link(ctx context.Context, target, link string, symbolic bo
 	if err := g.allowEntry(ctx, effect.FSWrite, link); err != nil {
 		return err
 	}
-	if !symbolic {
-		if err := g.allow(ctx, effect.FSRead, target); err != nil {
-			return err
+	if !symbolic { // a name under which the file can be read and written
+		for _, kind := range []effect.Kind{effect.FSRead, effect.FSWrite} {
+			if err := g.allow(ctx, kind, target); err != nil {
+				return err
+			}
 		}
 	}
 	return g.in.Link(ctx, target, link, symbolic)

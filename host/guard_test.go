@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -169,6 +170,26 @@ func TestLinksDoNotLeadOutOfAGrant(t *testing.T) {
 	}
 	if got := text(t, filepath.Join(in, "tree", "secret", "f")); got != "secret" {
 		t.Errorf("the secret is %q", got)
+	}
+}
+
+// A hard link is a name under which the file could be changed, or read.
+func TestHardLinkNeedsReadingAndWriting(t *testing.T) {
+	in, out, _ := room(t)
+	for kind, want := range map[effect.Kind]bool{effect.FSRead: false, effect.FSWrite: false, effect.FSDelete: true} {
+		files := Guard(&interp.Host{Files: Files{}}, func(e effect.Effect) *value.Error {
+			if e.Kind == kind && strings.HasPrefix(e.Path, out) {
+				return value.Errorf(value.CodePermission, "no: %s", e)
+			}
+			return nil
+		}).Files
+		link := filepath.Join(in, fmt.Sprint("hard-", kind))
+		if err := files.Link(t.Context(), filepath.Join(out, "f"), link, false); (err == nil) != want {
+			t.Errorf("with %s refused: got %v", kind, err)
+		}
+		if err := files.Link(t.Context(), filepath.Join(out, "f"), link+"-soft", true); err != nil {
+			t.Errorf("a symbolic link with %s refused: %v", kind, err)
+		}
 	}
 }
 

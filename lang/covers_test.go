@@ -26,7 +26,7 @@ var tangled = []string{
 	"fn mk(g) { x => g(x) }\nlet h = mk(q => touch (q))\nh(\"n\")",
 	"match \"z\" { s => touch (s) }",
 	"(1 / 0) catch e (touch \"c\")",
-	"touch s\ncp s t\nmv t u\nln -s u v",
+	"touch s\ncp s t\nmv t u\nln -s u v\nln u w",
 	"let fs = [() => (touch \"l\")]\nfs[0]()",
 	"fn a(n) { if n > 0 { touch (\"r{n}\"); a(n - 1) } }\na(3)",
 }

@@ -89,10 +89,17 @@ func moveEffects(args []interp.EffectArg, cwd string) []effect.Effect {
 	return append(copyEffects(args, cwd), pathEffects(effect.FSDelete, of[:len(of)-1], cwd)...)
 }
 
-// linkEffects writes the link only.
+// linkEffects writes the link. A hard link is one more name of a file, under
+// which it can be read and written, so it counts as both.
 func linkEffects(args []interp.EffectArg, cwd string) []effect.Effect {
 	of := operands(args, nil)
-	return pathEffects(effect.FSWrite, of[min(1, len(of)):], cwd)
+	target, link := of[:min(1, len(of))], of[min(1, len(of)):]
+	out := pathEffects(effect.FSWrite, link, cwd)
+	if hasFlag(args, "symbolic", "s") {
+		return out
+	}
+	out = append(out, pathEffects(effect.FSRead, target, cwd)...)
+	return append(out, pathEffects(effect.FSWrite, target, cwd)...)
 }
 
 // firstWriteEffects writes what the first argument, or the one called path,

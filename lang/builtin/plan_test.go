@@ -135,6 +135,9 @@ func TestUnknownArgumentsPlanEverything(t *testing.T) {
 			t.Errorf("%s of an unknown argument plans %v, want one effect on *", head, plan)
 		}
 	}
+	if got := fmt.Sprint(lib.Head("ln").Effects(make([]interp.EffectArg, 2), "/work")); got != "[fs.write(*) fs.read(*) fs.write(*)]" {
+		t.Errorf("ln of unknown arguments plans %s", got)
+	}
 	if got := fmt.Sprint(lib.Head("mv").Effects(make([]interp.EffectArg, 2), "/work")); got != "[fs.read(*) fs.write(*) fs.delete(*)]" {
 		t.Errorf("mv of unknown arguments plans %s", got)
 	}
