@@ -75,7 +75,7 @@ func runBlock(t *testing.T, n int, block string) {
 	state := interp.NewState(fixture(t), []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()})
 	defer state.Close()
 	world := &interp.Host{
-		Files: host.Files{TrashDir: t.TempDir()}, Programs: host.Programs{Runner: runner, Task: uint64(n) + 1}, Clock: host.Clock{},
+		Files: host.Files{TrashDir: filepath.Join(t.TempDir(), "trash")}, Programs: host.Programs{Runner: runner, Task: uint64(n) + 1}, Clock: host.Clock{},
 		Channels: &host.Channels{}, Watcher: host.Watcher{},
 	}
 	compiler := lang.NewCompiler()
