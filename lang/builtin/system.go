@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/user"
 	"runtime"
+	"strconv"
 
 	"shoal.dev/shoal/lang/interp"
 	"shoal.dev/shoal/lang/value"
@@ -50,10 +51,12 @@ func osHostname(c *interp.Call, _ []value.Value) (value.Value, error) {
 	return value.Str(name), hostErr(c, err)
 }
 
-func osUsername(c *interp.Call, _ []value.Value) (value.Value, error) {
-	u, err := user.Current()
+// osUsername is the account's name, or the uid of a user without account.
+func osUsername(*interp.Call, []value.Value) (value.Value, error) {
+	uid := strconv.Itoa(os.Getuid())
+	u, err := user.LookupId(uid)
 	if err != nil {
-		return value.Null, hostErr(c, err)
+		return value.Str(uid), nil
 	}
 	return value.Str(u.Username), nil
 }
