@@ -55,15 +55,22 @@ func (r *Runner) LookPath(name, pathEnv, dir string) (string, error) {
 		}
 		full := filepath.Join(elem, name)
 		kind, err := runnable(full)
-		switch kind {
-		case "":
+		switch {
+		case kind == "":
 			r.paths.put(key, full)
 			return full, nil
-		case NotExecutable:
+		case kind == NotExecutable && exists(full):
 			miss = &SpawnError{Kind: kind, Path: full, Err: err}
 		}
 	}
 	return "", miss
+}
+
+// exists reports whether path is known to be there: in a directory that may not
+// be searched nothing is.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // runnable returns why path cannot be executed, or "".
