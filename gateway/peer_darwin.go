@@ -1,28 +1,12 @@
 package gateway
 
-import (
-	"fmt"
-	"net"
+import "golang.org/x/sys/unix"
 
-	"golang.org/x/sys/unix"
-)
-
-// peerUID is the user at the other end, as the kernel vouches for it.
-func peerUID(c *net.UnixConn) (int, error) {
-	raw, err := c.SyscallConn()
+// socketUID asks for the credentials of a socket's peer.
+func socketUID(fd int) (int, error) {
+	cred, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 	if err != nil {
-		return -1, fmt.Errorf("look at peer: %w", err)
-	}
-	var cred *unix.Xucred
-	var credErr error
-	err = raw.Control(func(fd uintptr) {
-		cred, credErr = unix.GetsockoptXucred(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
-	})
-	if err != nil {
-		return -1, fmt.Errorf("look at peer: %w", err)
-	}
-	if credErr != nil {
-		return -1, fmt.Errorf("look at peer: %w", credErr)
+		return -1, err
 	}
 	return int(cred.Uid), nil
 }

@@ -98,7 +98,7 @@ func runVictim(t *testing.T, dir string, acks int) map[uint64]uint64 {
 
 func TestKillLosesNothing(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts processes")
+		t.Skip("starts and kills processes for seconds; -short leaves it out")
 	}
 	dir := t.TempDir()
 	acked := map[uint64]uint64{}
