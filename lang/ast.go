@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,11 +16,22 @@ import (
 	"shoal.dev/shoal/lang/value"
 )
 
+// Limits of a tree as JSON: a frame of the protocol holds so many bytes, and
+// readers of JSON follow only so many levels.
+const (
+	ASTBytes = 15 << 20
+	astDepth = 4000
+)
+
+// ErrASTTooLarge says that the tree of a source passes the limits.
+var ErrASTTooLarge = fmt.Errorf("the syntax tree is larger than %d bytes or deeper than %d levels; parse a part of the source", ASTBytes, astDepth)
+
 // AST is the tree of a source as JSON, parsed for a session; nil stands for a
 // fresh one. Every node is an object with its "node" kind, its "span" as
 // [start, end] and its fields; fields that say nothing are left out. The
-// outermost object also holds the source, see ASTSource.
-func AST(src string, s *interp.State) (json.RawMessage, *syntax.Error) {
+// outermost object also holds the source, see ASTSource. The error is a
+// *syntax.Error or ErrASTTooLarge.
+func AST(src string, s *interp.State) (json.RawMessage, error) {
 	prog, err := syntax.Parse(src, seeds(s))
 	if err != nil {
 		return nil, err
@@ -30,6 +42,9 @@ func AST(src string, s *interp.State) (json.RawMessage, *syntax.Error) {
 	w.b = append(append(w.b, `,"src":`...), value.AppendJSONString(nil, src)...)
 	w.b = append(w.b, `,"stmts":`...)
 	w.value(reflect.ValueOf(prog.Stmts))
+	if w.full() {
+		return nil, ErrASTTooLarge
+	}
 	return append(w.b, '}'), nil
 }
 
@@ -55,8 +70,14 @@ func seeds(s *interp.State) syntax.Names {
 	return s.Names()
 }
 
-// astWriter writes nodes as JSON by their Go fields.
-type astWriter struct{ b []byte }
+// astWriter writes nodes as JSON by their Go fields, until a limit is passed.
+type astWriter struct {
+	b     []byte
+	depth int
+	deep  bool // a node was too deep
+}
+
+func (w *astWriter) full() bool { return w.deep || len(w.b) > ASTBytes }
 
 func (w *astWriter) span(s syntax.Span) {
 	w.b = fmt.Appendf(w.b, "[%d,%d]", s.Start, s.End)
@@ -68,6 +89,9 @@ var (
 )
 
 func (w *astWriter) value(v reflect.Value) {
+	if w.full() {
+		return
+	}
 	switch v.Kind() {
 	case reflect.Interface, reflect.Pointer:
 		w.value(v.Elem())
@@ -122,6 +146,9 @@ func (w *astWriter) node(v reflect.Value) {
 		w.span(s)
 		return
 	}
+	w.depth++
+	defer func() { w.depth-- }()
+	w.deep = w.deep || w.depth > astDepth/2 // a list of nodes is a level too
 	t := v.Type()
 	w.b = append(w.b, `{"node":`...)
 	w.b = value.AppendJSONString(w.b, t.Name())
@@ -167,19 +194,21 @@ type Explanation struct {
 	Spawns        bool                 `json:"spawns"`
 }
 
-// Explain says what a source would do in a session, without running it. The
-// second error is recursion_limit when its calls nest too deep to be followed.
-func (c *Compiler) Explain(src string, s *interp.State) (Explanation, *syntax.Error, *value.Error) {
+// Explain says what a source would do in a session, without running it; nil
+// stands for a fresh one. Files that it would load are read from files, which
+// may be nil. What cannot be followed is an opaque effect.
+func (c *Compiler) Explain(ctx context.Context, src string, s *interp.State, files interp.Files) (Explanation, *syntax.Error) {
 	if s == nil {
 		s = interp.NewState("/", nil)
 	}
 	p, perr := c.Compile(src, s)
 	if perr != nil {
-		return Explanation{}, perr, nil
+		return Explanation{}, perr
 	}
-	r := p.Plan(s)
+	r := p.PlanFiles(ctx, s, files)
 	if r.Err != nil {
-		return Explanation{}, nil, r.Err
+		r.Effects = append(r.Effects, effect.Effect{Kind: effect.Opaque, Why: r.Err.Msg})
+		r.Reversibility = effect.Unknown
 	}
 	out := Explanation{
 		Source: src, Effects: r.Effects, Reversibility: r.Reversibility,
@@ -188,5 +217,5 @@ func (c *Compiler) Explain(src string, s *interp.State) (Explanation, *syntax.Er
 	if out.Effects == nil {
 		out.Effects = []effect.Effect{}
 	}
-	return out, nil, nil
+	return out, nil
 }

@@ -2,10 +2,18 @@ package lang_test
 
 import (
 	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
+	"shoal.dev/shoal/host"
 	"shoal.dev/shoal/lang"
+	"shoal.dev/shoal/lang/effect"
 	"shoal.dev/shoal/lang/interp"
+	"shoal.dev/shoal/lang/syntax"
 	"shoal.dev/shoal/lang/value"
 )
 
@@ -24,8 +32,16 @@ func TestAST(t *testing.T) {
 			t.Errorf("%q: got %s, %v\nwant %s", c.src, got, err, c.want)
 		}
 	}
-	if _, err := lang.AST("let", nil); err == nil || !err.Incomplete {
+	var bad *syntax.Error
+	if _, err := lang.AST("let", nil); !errors.As(err, &bad) || !bad.Incomplete {
 		t.Errorf("half a statement: %v", err)
+	}
+	for name, src := range map[string]string{
+		"wide": strings.Repeat("1;", 200_000), "deep": "1" + strings.Repeat("+1", 15_000),
+	} {
+		if _, err := lang.AST(src, nil); !errors.Is(err, lang.ErrASTTooLarge) {
+			t.Errorf("a %s tree: %v", name, err)
+		}
 	}
 	// Names of the session decide how source is read.
 	bound, _ := lang.AST("x -1", s)
@@ -63,21 +79,37 @@ func TestASTSource(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	c := lang.NewCompiler()
-	e, perr, verr := c.Explain("rm a; ^git push", nil)
-	if perr != nil || verr != nil {
-		t.Fatal(perr, verr)
+	e, perr := c.Explain(t.Context(), "rm a; ^git push", nil, nil)
+	if perr != nil {
+		t.Fatal(perr)
 	}
 	if len(e.Effects) != 3 || e.Reversible || !e.Spawns || e.Source != "rm a; ^git push" {
 		t.Errorf("got %+v", e)
 	}
-	if e, _, _ := c.Explain("1", nil); e.Effects == nil || !e.Reversible {
+	if e, _ := c.Explain(t.Context(), "1", nil, nil); e.Effects == nil || !e.Reversible {
 		t.Errorf("nothing: %+v", e)
 	}
-	if _, perr, _ := c.Explain("1 +", nil); perr == nil {
+	if _, perr := c.Explain(t.Context(), "1 +", nil, nil); perr == nil {
 		t.Error("half an expression is explained")
 	}
 	s := interp.NewState("/w", nil)
-	if _, perr, _ := c.Explain("touch a", s); perr != nil || len(s.Bindings()) != 0 {
+	if _, perr := c.Explain(t.Context(), "touch a", s, nil); perr != nil || len(s.Bindings()) != 0 {
 		t.Error("explaining changed the session")
+	}
+	e, perr = c.Explain(t.Context(), "fn f(n) { f(n + 1) }\nf(1)", nil, nil)
+	if perr != nil || e.Reversibility == "" {
+		t.Errorf("calls without end: %+v, %v", e, perr)
+	}
+}
+
+// What a file would do counts when it would be loaded.
+func TestExplainFiles(t *testing.T) {
+	s := tree(t)
+	if err := os.WriteFile(filepath.Join(s.Cwd(), "gone.shl"), []byte("rm notes.txt"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	e, perr := lang.NewCompiler().Explain(t.Context(), "source ./gone.shl", s, host.Files{})
+	if perr != nil || !slices.ContainsFunc(e.Effects, func(e effect.Effect) bool { return e.Kind == effect.FSDelete }) {
+		t.Errorf("got %+v, %v", e, perr)
 	}
 }

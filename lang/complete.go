@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"context"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,8 +13,8 @@ import (
 )
 
 // Candidate is one way to go on at a cursor. Kind is keyword, let, var, fn,
-// alias, use, head, function, namespace, method, field, member, constant, env
-// or flag.
+// alias, use, head, function, namespace, method, field, member, constant, env,
+// flag, path, directory, program or ref.
 type Candidate struct {
 	Label   string      `json:"label"`
 	Kind    string      `json:"kind"`
@@ -31,38 +32,81 @@ type Replacement struct {
 // maxCandidates is how many candidates are given.
 const maxCandidates = 200
 
+// Surroundings are what completion may look at; the zero value is a fresh
+// session without a world.
+type Surroundings struct {
+	State *interp.State
+	// Files are where paths and programs are looked for; nil offers none.
+	Files interp.Files
+	// Visible says which variables of the environment may be named; nil: all.
+	Visible func(variable string) bool
+	// Refs lists the refs of the session that begin with a prefix such as
+	// "out:1" or "task:", with a word about each; nil: none.
+	Refs func(prefix string) []Ref
+}
+
+// Ref is a ref as it may be written in a command, and what it names.
+type Ref struct{ Name, Detail string }
+
 // Complete lists what could stand at the cursor, a byte offset of src that is
-// clamped to it, in a session; nil stands for a fresh one. It reads the table
-// of builtins and the session's names, nothing else: it never looks at files or
-// programs, and runs nothing.
-func Complete(src string, cursor int, s *interp.State) []Candidate {
+// clamped to it. It reads the table of builtins, the session's names and refs,
+// and names in directories: of PATH where a command may stand, of the working
+// directory in a command's arguments. It runs nothing. When ctx ends, what has
+// been found is given. At most maxCandidates are given, in the order of their
+// labels; names come before files and programs when there are too many.
+func Complete(ctx context.Context, src string, cursor int, in Surroundings) []Candidate {
 	cursor = max(0, min(cursor, len(src)))
-	if s == nil {
-		s = interp.NewState("/", nil)
+	if in.State == nil {
+		in.State = interp.NewState("/", nil)
 	}
-	c := completer{src: src, state: s, start: wordStart(src, cursor), cursor: cursor, out: []Candidate{}}
+	c := completer{ctx: ctx, src: src, in: in, state: in.State, start: wordStart(src, cursor), cursor: cursor, out: []Candidate{}}
 	if c.inText() {
 		return c.out
 	}
 	before := src[:c.start]
+	word, place := c.word()
 	switch {
-	case strings.HasSuffix(before, "--"):
+	case strings.HasSuffix(before, "--") && place != atExpression:
 		c.flags()
+	case place == atArgument:
+		c.argument(word)
+	case place == atHead && c.isPath(word):
+		c.paths(word, true)
 	case strings.HasSuffix(before, ".") && !strings.HasSuffix(before, ".."):
 		c.members(strings.TrimSuffix(strings.TrimSuffix(before, "."), "?"))
 	default:
-		c.names()
+		if !word.forced {
+			c.names()
+		}
+		if place == atHead {
+			c.programs(word)
+		}
 	}
-	slices.SortStableFunc(c.out, func(a, b Candidate) int { return strings.Compare(a.Label, b.Label) })
+	return c.found()
+}
+
+// found are the candidates: names first, then what is in directories.
+func (c *completer) found() []Candidate {
+	byLabel := func(a, b Candidate) int { return strings.Compare(a.Label, b.Label) }
+	slices.SortStableFunc(c.out, byLabel)
 	c.out = slices.CompactFunc(c.out, func(a, b Candidate) bool { return a.Label == b.Label && a.Kind == b.Kind })
-	return c.out[:min(len(c.out), maxCandidates)]
+	slices.SortStableFunc(c.outside, byLabel)
+	c.outside = slices.CompactFunc(c.outside, func(a, b Candidate) bool { return a.Label == b.Label })
+	all := append(c.out, c.outside...)
+	all = all[:min(len(all), maxCandidates)]
+	slices.SortStableFunc(all, byLabel)
+	return all
 }
 
 type completer struct {
+	ctx           context.Context
 	src           string
+	in            Surroundings
 	state         *interp.State
 	start, cursor int
-	out           []Candidate
+	out           []Candidate     // names
+	outside       []Candidate     // paths and programs
+	before        *syntax.Program // the lines before the one at the cursor; nil: not parsed yet
 }
 
 func wordStart(src string, at int) int {
@@ -139,13 +183,14 @@ var declared = regexp.MustCompile(`\b(let|var|fn|alias)\s+([A-Za-z_][A-Za-z0-9_]
 func (c *completer) members(recv string) {
 	name := recv[wordStart(recv, len(recv)):]
 	alone := name != "" && !strings.HasSuffix(strings.TrimSuffix(recv, name), ".")
-	v, _, bound := c.state.Lookup(name)
-	bound = bound && alone
+	_, _, bound := c.state.Lookup(name)
 	if alone && !bound {
 		if name == "env" {
 			for _, kv := range c.state.Environ() {
 				variable, _, _ := strings.Cut(kv, "=")
-				c.add(variable, "env", "")
+				if c.in.Visible == nil || c.in.Visible(variable) {
+					c.add(variable, "env", "")
+				}
 			}
 			return
 		}
@@ -153,22 +198,24 @@ func (c *completer) members(recv string) {
 			return
 		}
 	}
-	kind, known := receiverKind(recv)
-	if bound {
-		kind, known = v.Kind(), true
-		if kind == value.KindRecord {
-			r := v.AsRecord()
-			for i, key := range r.Shape.Keys() {
-				c.add(key, "field", r.Vals[i].Kind().String())
-			}
+	got := c.infer(recv)
+	kind, known := got.kind, got.known
+	forwards := kind == value.KindOutcome // what it does not know itself goes to its out
+	if got.has && kind == value.KindRecord {
+		r := got.v.AsRecord()
+		for i, key := range r.Shape.Keys() {
+			c.add(key, "field", r.Vals[i].Kind().String())
 		}
 	}
+	for _, key := range got.keys {
+		c.add(key, "field", "")
+	}
 	for _, e := range builtin.Entries() {
-		if (e.Kind == "method" || e.Kind == "field") && (!known || e.On(kind)) {
+		if (e.Kind == "method" || e.Kind == "field") && (!known || forwards || e.On(kind)) {
 			c.add(e.Name, e.Kind, e.Signature)
 		}
 	}
-	if !known || kind == value.KindOutcome {
+	if !known || forwards {
 		for _, f := range []string{"status", "ok", "out", "err", "stdout", "stderr", "signal", "dur", "pid", "cmd"} {
 			c.add(f, "field", "of an outcome")
 		}
@@ -184,21 +231,6 @@ func (c *completer) spaceMembers(space string) bool {
 		}
 	}
 	return found
-}
-
-// receiverKind is the kind of value that a text ends with, where its last
-// character shows it.
-func receiverKind(recv string) (value.Kind, bool) {
-	switch {
-	case strings.HasSuffix(recv, `"`), strings.HasSuffix(recv, "'"):
-		return value.KindStr, true
-	case strings.HasSuffix(recv, "]"):
-		open := strings.LastIndexByte(recv, '[')
-		if open >= 0 && (open == 0 || !isWordByte(recv[open-1]) && recv[open-1] != ')' && recv[open-1] != ']') {
-			return value.KindList, true
-		}
-	}
-	return value.KindNull, false
 }
 
 // flags are those of the command on the cursor's line.
