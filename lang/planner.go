@@ -33,6 +33,7 @@ func (p planner) PlanCall(ctx context.Context, fn value.Value, s *interp.State, 
 func planned(r plan.Result) (interp.Planned, *value.Error) {
 	return interp.Planned{
 		Effects: r.Effects, Reversible: r.Reversibility == effect.Reversible, Spawns: r.Spawns,
+		Reversibility: r.Reversibility, Files: r.Files,
 	}, r.Err
 }
 

@@ -2,6 +2,7 @@ package lang_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -13,31 +14,38 @@ import (
 // kernelPlans keep sources by reference, and let only approved ones run.
 type kernelPlans struct {
 	kept     map[string]string
+	cwds     map[string]string
 	approved map[string]bool
 	effects  int
+	claims   []string // ref, directory and effects of each
 }
 
-func (k *kernelPlans) Keep(_ context.Context, src string, p interp.Planned) (string, error) {
+func (k *kernelPlans) Keep(_ context.Context, src, cwd string, p interp.Planned) (string, error) {
 	ref := "plan:" + string(rune('a'+len(k.kept)))
-	k.kept[ref] = src
+	k.kept[ref], k.cwds[ref] = src, cwd
 	k.effects += len(p.Effects)
 	return ref, nil
 }
 
-func (k *kernelPlans) Claim(_ context.Context, ref string) (string, error) {
+func (k *kernelPlans) Find(_ context.Context, ref string) (interp.StoredPlan, error) {
 	src, ok := k.kept[ref]
-	switch {
-	case !ok:
-		return "", value.Errorf(value.CodeNotFound, "no plan %s", ref)
-	case !k.approved[ref]:
-		return "", value.Errorf(value.CodePermission, "%s is not approved", ref)
+	if !ok {
+		return interp.StoredPlan{}, value.Errorf(value.CodeNotFound, "no plan %s", ref)
 	}
-	return src, nil
+	return interp.StoredPlan{Source: src, Cwd: k.cwds[ref]}, nil
+}
+
+func (k *kernelPlans) Claim(_ context.Context, ref, cwd string, p interp.Planned) (*interp.Host, error) {
+	if !k.approved[ref] {
+		return nil, value.Errorf(value.CodePermission, "%s is not approved", ref)
+	}
+	k.claims = append(k.claims, fmt.Sprint(ref, " ", cwd, " ", p.Effects))
+	return &interp.Host{Plans: k}, nil
 }
 
 // With a kernel, plans have its references and obey its rules.
 func TestKernelPlans(t *testing.T) {
-	k := &kernelPlans{kept: map[string]string{}, approved: map[string]bool{}}
+	k := &kernelPlans{kept: map[string]string{}, cwds: map[string]string{}, approved: map[string]bool{}}
 	s := interp.NewState("/w", nil)
 	c := lang.NewCompiler()
 	ask := func(s *interp.State, src string) string {
@@ -69,6 +77,18 @@ func TestKernelPlans(t *testing.T) {
 	k.approved["plan:a"] = true
 	if got := ask(s, "apply (p)\napply \"plan:a\""); got != "2" {
 		t.Errorf("after approval: %s", got)
+	}
+	// It runs where it was made, and what it would do by then is told.
+	s.SetCwd("/elsewhere")
+	k.approved["plan:b"] = true
+	if got := ask(s, "apply 2"); !strings.HasPrefix(got, "arg_error") { // there are no files
+		t.Errorf("touch without files: %s", got)
+	}
+	if got := strings.Join(k.claims, "; "); got != "plan:a /w []; plan:a /w []; plan:b /w [fs.write(/w/x)]" {
+		t.Errorf("claims: %s", got)
+	}
+	if s.Cwd() != "/elsewhere" {
+		t.Errorf("the session is left in %s", s.Cwd())
 	}
 	// Another session runs the source with its own names.
 	other := interp.NewState("/w", nil)

@@ -161,9 +161,7 @@ func (a *app) showRaised(s script, err error) int {
 		io.WriteString(a.stderr, strings.TrimSuffix(e.Stderr, "\n")+"\n")
 	}
 	fmt.Fprintf(a.stderr, "error: %s\n", e.Error())
-	if e.Span != nil && e.File == "" {
-		io.WriteString(a.stderr, excerpt(s.name, s.src, e.Span.Start, e.Span.End))
-	}
+	io.WriteString(a.stderr, s.place(e))
 	if e.Hint != "" {
 		fmt.Fprintf(a.stderr, "hint: %s\n", e.Hint)
 	}
@@ -171,6 +169,23 @@ func (a *app) showRaised(s script, err error) int {
 		return *e.Status
 	}
 	return exitFailed
+}
+
+// place is the line that an error was raised in, with its mark: of the script,
+// or of the file that the error names.
+func (s script) place(e *value.Error) string {
+	if e.Span == nil {
+		return ""
+	}
+	name, src := s.name, s.src
+	if e.File != "" {
+		text, err := os.ReadFile(e.File)
+		if err != nil {
+			return ""
+		}
+		name, src = e.File, string(text)
+	}
+	return excerpt(name, src, e.Span.Start, e.Span.End)
 }
 
 func (a *app) showParseError(s script, e *syntax.Error) {

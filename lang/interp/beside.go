@@ -93,7 +93,7 @@ func (m *Machine) sibling(ctx context.Context) *Machine {
 		ctx: ctx, life: ctx, run: m.run, state: m.state.Fork(), world: m.world, host: m.host,
 		lib: m.lib, log: m.log, tail: Value, byUnit: map[*unit]*links{}, out: m.out,
 		overlay: m.overlay[:len(m.overlay):len(m.overlay)],
-		depth:   m.depth + besideDepth, aliases: m.aliases,
+		depth:   m.depth + besideDepth, aliases: m.aliases, gate: m.gate,
 	}
 	b.stack = make([]value.Value, 64)
 	b.links = b.link(m.links.unit)
@@ -107,6 +107,8 @@ func (m *Machine) alone(f func(*Machine) (value.Value, error)) (v value.Value, e
 	m.world.enter(m)
 	defer m.endBeside()
 	defer m.world.leave(m)
+	m.gate.enter(m)
+	defer m.gate.leave(m)
 	stop := context.AfterFunc(m.ctx, func() { m.signal.Or(signalCancel) })
 	defer stop()
 	defer func() {

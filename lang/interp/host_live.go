@@ -76,11 +76,13 @@ type Tasks interface {
 	Spawn(ctx context.Context, t TaskSpec) (id string, h value.TaskHandle, err error)
 }
 
-// TaskSpec is a task to be run. Run may be called once; it evaluates on a fork
-// of the spawning program's state and never panics.
+// TaskSpec is a task to be run. Run is called once, with a context that has ended
+// when the task is not to run; it evaluates on a fork of the spawning program's
+// state and never panics. Calls after the first do nothing.
 type TaskSpec struct {
 	Desc string // the source text
 	Run  func(ctx context.Context, env TaskEnv) (value.Value, error)
+	Gate *Gate // suspends the task
 }
 
 // TaskEnv is what the host gives a task of its own. What is nil is that of the

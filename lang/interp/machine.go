@@ -70,7 +70,7 @@ type Machine struct {
 
 	beside *beside  // goroutines that evaluate for this machine, if there are any
 	parent *Machine // which waits for this one, if it is a branch
-	gate   *gate    // of a task, which can be suspended
+	gate   *Gate    // where it rests while its run is suspended; may be nil
 	out    *output  // who may still hear of results; that of the run
 }
 

@@ -15,6 +15,9 @@ type Planned struct {
 	Effects    []effect.Effect
 	Reversible bool
 	Spawns     bool
+
+	Reversibility effect.Reversibility
+	Files         map[string]string // texts of the files that would run, by real path
 }
 
 // Planner derives effects without running anything; it reads files of source
@@ -27,14 +30,23 @@ type Planner interface {
 }
 
 // Plans is where a kernel keeps plans. Without it a session has its own, which
-// have numbers but no references.
+// have numbers but no references. Errors are not_found, or permission where
+// policy stands in the way.
 type Plans interface {
-	// Keep stores what src would do and gives the reference of the plan.
-	Keep(ctx context.Context, src string, p Planned) (ref string, err error)
-	// Claim gives the source of a plan that may run now, and takes note that it
-	// does; not_found or permission otherwise.
-	Claim(ctx context.Context, ref string) (src string, err error)
+	// Keep stores what src would do in the directory cwd and gives the reference
+	// of the plan.
+	Keep(ctx context.Context, src, cwd string, p Planned) (ref string, err error)
+	// Find is a plan that has not been applied, and may be.
+	Find(ctx context.Context, ref string) (StoredPlan, error)
+	// Claim takes note that a plan runs now, in the directory cwd and with the
+	// effects p, which must be those that were planned. The host is the one to run
+	// it on.
+	Claim(ctx context.Context, ref, cwd string, p Planned) (*Host, error)
 }
+
+// StoredPlan is what a kernel knows of a plan: its source, and the directory in
+// which that is to run.
+type StoredPlan struct{ Source, Cwd string }
 
 // maxPlans is how many plans a session keeps; the oldest goes first.
 const maxPlans = 1000
@@ -49,6 +61,7 @@ type plans struct {
 type keptPlan struct {
 	fn  value.Value
 	ref string // "" without a kernel
+	cwd string // where it was made, and is to run
 }
 
 func (p *plans) keep(plan keptPlan) int64 {
@@ -92,12 +105,14 @@ func (m *Machine) Plan(fn value.Value) (id int64, ref string, p Planned, err err
 	if perr != nil {
 		return 0, "", Planned{}, perr
 	}
+	cwd := m.Cwd()
 	if m.host.Plans != nil {
-		if ref, err = m.host.Plans.Keep(m.ctx, sourceOf(fn), p); err != nil {
+		m.Outside(func() { ref, err = m.host.Plans.Keep(m.ctx, sourceOf(fn), cwd, p) })
+		if err != nil {
 			return 0, "", Planned{}, err
 		}
 	}
-	return m.world.plans.keep(keptPlan{fn, ref}), ref, p, nil
+	return m.world.plans.keep(keptPlan{fn, ref, cwd}), ref, p, nil
 }
 
 // sourceOf is the text of a block, without its braces.
@@ -138,46 +153,102 @@ func (m *Machine) Explain(src string) (Planned, error) {
 }
 
 // Apply runs what was planned under that number. It runs as the session's own
-// code: it may change directory and environment where the caller may.
+// code, in the directory of the plan: it may change directory and environment
+// where the caller may.
 func (m *Machine) Apply(id int64) (value.Value, error) {
 	plan, ok := m.world.plans.find(id)
 	if !ok {
 		return value.Null, value.Errorf(value.CodeNotFound, "no plan with the id %d", id)
 	}
-	if plan.ref != "" && m.host.Plans != nil {
-		if _, err := m.host.Plans.Claim(m.ctx, plan.ref); err != nil {
-			return value.Null, err
-		}
-	}
-	return m.applied(plan.fn)
+	return m.applyKept(plan)
 }
 
-// ApplyRef is Apply for a reference; a plan that another session made runs by
-// its source.
+// ApplyRef is Apply for a reference; a plan that this session did not make runs
+// by its source.
 func (m *Machine) ApplyRef(ref string, span syntax.Span) (value.Value, error) {
+	if plan, ok := m.world.plans.withRef(ref); ok {
+		return m.applyKept(plan)
+	}
 	if m.host.Plans == nil {
 		return value.Null, value.Errorf(value.CodeNotFound, "no plan with the ref `%s`", ref)
 	}
-	src, err := m.host.Plans.Claim(m.ctx, ref)
+	var stored StoredPlan
+	var err error
+	m.Outside(func() { stored, err = m.host.Plans.Find(m.ctx, ref) })
 	if err != nil {
 		return value.Null, err
 	}
-	if plan, ok := m.world.plans.withRef(ref); ok {
-		return m.applied(plan.fn)
-	}
-	p, perr := Parse(src, m.scope().Names(), m.lib)
+	p, perr := Parse(stored.Source, m.scope().Names(), m.lib)
 	if perr != nil {
-		return value.Null, SourceError(ref, src, perr)
+		return value.Null, SourceError(ref, stored.Source, perr)
 	}
 	p.unit.scope, p.unit.dir = m.links.unit.scope, m.links.unit.dir
-	back := m.beginCallback()
-	return m.endCallback(m.nested(p, span), back)
+	defer m.within(stored.Cwd)()
+	derive := func() (Planned, *value.Error) {
+		return m.run.Planner.Plan(m.ctx, p.unit.tree, m.state, m.host.Files)
+	}
+	return m.claimed(ref, derive, func() (value.Value, error) {
+		back := m.beginCallback()
+		return m.endCallback(m.nested(p, span), back)
+	})
 }
 
-func (m *Machine) applied(fn value.Value) (value.Value, error) {
-	m.aliases++
-	defer func() { m.aliases-- }()
-	return m.Call(fn)
+// applyKept runs a plan that this session made, with the names it was made with.
+func (m *Machine) applyKept(plan keptPlan) (value.Value, error) {
+	defer m.within(plan.cwd)()
+	run := func() (value.Value, error) {
+		m.aliases++
+		defer func() { m.aliases-- }()
+		return m.Call(plan.fn)
+	}
+	if plan.ref == "" || m.host.Plans == nil {
+		return run()
+	}
+	derive := func() (Planned, *value.Error) {
+		return m.run.Planner.PlanCall(m.ctx, plan.fn, m.state, m.host.Files)
+	}
+	return m.claimed(plan.ref, derive, run)
+}
+
+// claimed runs a plan of the kernel on the host that the kernel gives for it, if
+// it would still do what was planned.
+func (m *Machine) claimed(ref string, derive func() (Planned, *value.Error), run func() (value.Value, error)) (value.Value, error) {
+	if m.run.Planner == nil {
+		return value.Null, noPlanner()
+	}
+	now, perr := derive()
+	if perr != nil {
+		return value.Null, perr
+	}
+	var host *Host
+	var err error
+	cwd := m.Cwd()
+	m.Outside(func() { host, err = m.host.Plans.Claim(m.ctx, ref, cwd, now) })
+	if err != nil {
+		return value.Null, err
+	}
+	own := m.host
+	m.host = host
+	defer func() { m.host = own }()
+	return run()
+}
+
+// within moves the session to the directory of a plan. The function that it
+// gives brings it back, unless the plan has moved it further.
+func (m *Machine) within(cwd string) (back func()) {
+	saved := m.state.place()
+	if saved.cwd == cwd {
+		return func() {}
+	}
+	there := saved
+	there.cwd = cwd
+	m.state.setPlace(there)
+	state := m.state
+	return func() {
+		if state.place().cwd == cwd {
+			state.setPlace(saved)
+		}
+	}
 }
 
 func noPlanner() error {

@@ -45,8 +45,12 @@ type Run struct {
 	Statement func(Statement)
 	// Exit is called when the program asks its host to stop; the run then ends.
 	Exit func(code int)
+	// Source judges the text of each file of source before it runs; nil: all may.
+	Source func(path, text string) error
 	// Planner is what plan and explain ask; nil: they have nobody to ask.
 	Planner Planner
+	// Gate, which may be nil, suspends the run.
+	Gate *Gate
 	// Log gets faults of the engine itself.
 	Log *slog.Logger
 }
@@ -60,6 +64,8 @@ func (p *Program) Run(ctx context.Context, r Run) (result value.Value, err error
 	defer m.out.end()
 	defer m.endBeside()
 	defer m.world.leave(m)
+	m.gate.enter(m)
+	defer m.gate.leave(m)
 	stop := context.AfterFunc(ctx, func() { m.signal.Or(signalCancel) })
 	defer stop()
 	defer func() {
@@ -86,7 +92,7 @@ func newMachine(ctx context.Context, p *Program, r *Run) *Machine {
 	m := &Machine{
 		ctx: ctx, life: ctx, run: r, state: r.State, world: r.State.world, host: r.Host,
 		lib: p.unit.lib, log: r.Log, tail: r.Position,
-		byUnit: map[*unit]*links{}, out: &output{},
+		byUnit: map[*unit]*links{}, out: &output{}, gate: r.Gate,
 	}
 	if m.host == nil {
 		m.host = &Host{}

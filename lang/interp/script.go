@@ -70,6 +70,9 @@ func SourceError(path, src string, e *syntax.Error) *value.Error {
 func (m *Machine) parseFile(path string, seeds syntax.Names, scope *State, dir string) (*Program, error) {
 	m.leaveCells()
 	src, err := ReadSource(m.ctx, m.host.Files, path)
+	if err == nil && m.run.Source != nil {
+		err = m.run.Source(path, src)
+	}
 	m.enterCells()
 	if err != nil {
 		return nil, err

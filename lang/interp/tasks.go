@@ -4,7 +4,6 @@ import (
 	"context"
 	"strconv"
 	"sync"
-	"sync/atomic"
 
 	"shoal.dev/shoal/lang/syntax"
 	"shoal.dev/shoal/lang/value"
@@ -68,7 +67,8 @@ func (m *Machine) Spawn(desc string, f func(b *Machine) (value.Value, error)) (v
 	}
 	spec := TaskSpec{Desc: desc}
 	b := m.sibling(m.ctx)
-	b.gate = &gate{m: b}
+	b.gate = &Gate{}
+	spec.Gate = b.gate
 	var once sync.Once
 	spec.Run = func(ctx context.Context, env TaskEnv) (v value.Value, err error) {
 		once.Do(func() {
@@ -102,7 +102,7 @@ func (m *Machine) adopt(env TaskEnv) {
 	if env.Sink == nil && env.Note == nil {
 		return
 	}
-	m.run = &Run{Sink: env.Sink, Note: env.Note, Log: m.log}
+	m.run = &Run{Sink: env.Sink, Note: env.Note, Source: m.run.Source, Planner: m.run.Planner, Log: m.log}
 	m.out = &output{}
 }
 
@@ -119,7 +119,7 @@ func taskError(err error) error {
 }
 
 // spawn runs a task on a goroutine of the session, which State.Close ends.
-func (w *world) spawn(spec TaskSpec, g *gate) (string, value.TaskHandle, error) {
+func (w *world) spawn(spec TaskSpec, g *Gate) (string, value.TaskHandle, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	t := &localTask{desc: spec.Desc, cancel: cancel, done: make(chan struct{}), gate: g}
 	w.mu.Lock()
@@ -154,7 +154,7 @@ type localTask struct {
 	desc   string
 	cancel context.CancelFunc
 	done   chan struct{}
-	gate   *gate
+	gate   *Gate
 	v      value.Value // after done
 	err    error
 }
@@ -185,61 +185,19 @@ func (t *localTask) Done() bool {
 // Suspend stops the task at its next step. Programs that it has started go on.
 func (t *localTask) Suspend(context.Context) error {
 	if !t.Done() {
-		t.gate.shut()
+		t.gate.Shut()
 	}
 	return nil
 }
 
 // Resume continues the task.
 func (t *localTask) Resume(context.Context) error {
-	t.gate.open()
+	t.gate.Open()
 	return nil
 }
 
 // Suspended implements value.Suspender.
-func (t *localTask) Suspended() bool { return !t.Done() && t.gate.isShut.Load() }
-
-// gate is where a suspended machine rests.
-type gate struct {
-	m      *Machine
-	isShut atomic.Bool
-	mu     sync.Mutex
-	opened chan struct{} // of the present rest
-}
-
-func (g *gate) shut() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.isShut.Swap(true) {
-		g.opened = make(chan struct{})
-		g.m.signal.Or(signalPause)
-	}
-}
-
-func (g *gate) open() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.isShut.Swap(false) {
-		g.m.signal.And(^uint32(signalPause))
-		close(g.opened)
-	}
-}
-
-// rest waits until the machine may go on or has been cancelled.
-func (m *Machine) rest() {
-	m.gate.mu.Lock()
-	shut, opened := m.gate.isShut.Load(), m.gate.opened
-	m.gate.mu.Unlock()
-	if !shut {
-		return
-	}
-	m.Outside(func() {
-		select {
-		case <-opened:
-		case <-m.ctx.Done():
-		}
-	})
-}
+func (t *localTask) Suspended() bool { return !t.Done() && t.gate.IsShut() }
 
 // LocalTask is a live task that the session runs itself.
 type LocalTask struct {

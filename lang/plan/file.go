@@ -171,7 +171,7 @@ func (w *walker) parsed(real, text string, seeds syntax.Names) (*syntax.Program,
 	if w.files[real] || w.depth >= maxDepth {
 		return nil, false
 	}
-	w.followed[real] = true
+	w.followed[real] = text
 	tree, err := syntax.Parse(text, seeds)
 	if err != nil {
 		return &syntax.Program{}, true

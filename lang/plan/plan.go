@@ -69,6 +69,8 @@ type Result struct {
 	Reversibility effect.Reversibility
 	Spawns        bool
 	Statements    []Statement
+	// Files are the files of source that were followed: their texts by real path.
+	Files map[string]string
 	// Err is recursion_limit when calls nest too deep to be followed; the other
 	// fields are then incomplete.
 	Err *value.Error
@@ -86,7 +88,7 @@ const maxSteps = 200_000
 func Derive(p *syntax.Program, rows Rows, session Session, sources Sources) Result {
 	w := &walker{
 		rows: rows, session: session, sources: sources, cwd: session.Cwd(), seen: map[effectKey]int{},
-		files: map[string]bool{}, followed: map[string]bool{}, modules: map[string]abstract{},
+		files: map[string]bool{}, followed: map[string]string{}, modules: map[string]abstract{},
 		done: map[callKey]bool{}, active: map[*syntax.Lambda]int{},
 	}
 	w.scope = &scope{names: map[string]abstract{}}
@@ -100,7 +102,7 @@ func Derive(p *syntax.Program, rows Rows, session Session, sources Sources) Resu
 		r.Statements = append(r.Statements, Statement{Head: stmtHead(s), Span: s.Pos(), Effects: w.own})
 	}
 	w.rewritten()
-	r.Effects, r.Err = w.effects, w.err
+	r.Effects, r.Err, r.Files = w.effects, w.err, w.followed
 	r.Reversibility = w.reversibility()
 	for _, e := range r.Effects {
 		if e.Kind == effect.ProcSpawn || e.Kind == effect.Opaque {
@@ -164,7 +166,7 @@ type walker struct {
 
 	sources  Sources
 	files    map[string]bool     // that are being walked
-	followed map[string]bool     // all that were looked into
+	followed map[string]string   // the texts of all that were looked into
 	modules  map[string]abstract // by real path
 	loadedAt syntax.Span         // where the file being walked is loaded from
 	afar     int                 // nested walks of functions of other sources

@@ -322,9 +322,12 @@ func (w *storedWriter) errorValue(e *Error) {
 	w.text(e.Msg)
 	w.text(e.Hint)
 	w.text(e.Stderr)
-	w.flags(e.HasStderr, e.Status != nil, e.Span != nil)
+	w.flags(e.HasStderr, e.Status != nil, e.Span != nil, e.File != "")
 	w.status(e.Status)
 	w.span(e.Span)
+	if e.File != "" {
+		w.text(e.File)
+	}
 }
 
 func (w *storedWriter) status(s *int) {

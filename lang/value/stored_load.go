@@ -329,6 +329,9 @@ func (r *storedReader) errorValue() Value {
 	e.HasStderr = f&1 != 0
 	e.Status = r.status(f&2 != 0)
 	e.Span = r.span(f&4 != 0)
+	if f&8 != 0 {
+		e.File = r.text()
+	}
 	return NewError(e)
 }
 

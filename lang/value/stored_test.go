@@ -75,6 +75,9 @@ func TestStoredDetails(t *testing.T) {
 	if e.Stderr != "s" || !e.HasStderr || *e.Status != 3 || *e.Span != (Span{1, 5}) {
 		t.Errorf("error: %+v", e)
 	}
+	if e := stored(t, NewError(&Error{Code: "c", Span: &Span{1, 5}, File: "/m.shl"}), nil).AsError(); e.File != "/m.shl" || *e.Span != (Span{1, 5}) {
+		t.Errorf("error in a file: %+v", e)
+	}
 	zone, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)

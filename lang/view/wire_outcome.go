@@ -143,6 +143,10 @@ func (w *wire) errorValue(e *value.Error, limit int) {
 	w.add(`,"msg":`)
 	w.clipped(e.Msg, limit/4)
 	w.span(e.Span)
+	if e.File != "" {
+		w.add(`,"file":`)
+		w.clipped(e.File, limit/8)
+	}
 	if e.Hint != "" {
 		w.add(`,"hint":`)
 		w.clipped(e.Hint, limit/8)

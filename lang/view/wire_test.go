@@ -54,6 +54,8 @@ func TestWireTags(t *testing.T) {
 		{value.NewSecret("K", "hunter2"), `{"$":"secret","name":"K"}`},
 		{value.NewError(value.Errorf("custom", "no").WithHint("h").WithStderr("e").WithStatus(1).WithSpan(value.Span{Start: 1, End: 2})),
 			`{"$":"error","code":"custom","msg":"no","span":{"start":1,"end":2},"hint":"h","stderr":"e","status":1}`},
+		{value.NewError(&value.Error{Code: "parse_error", Msg: "no", Span: &value.Span{Start: 1, End: 2}, File: "/m.shl"}),
+			`{"$":"error","code":"parse_error","msg":"no","span":{"start":1,"end":2},"file":"/m.shl"}`},
 		{okOutcome("hi\n"), `{"$":"outcome","status":0,"ok":true,"signal":null,"dur_ns":5,"pid":7,"cmd":"run","out":{"$":"str","v":"hi"},"stderr":{"$":"bytes","text":""}}`},
 		{okOutcome("[1]\n"), `{"$":"outcome","status":0,"ok":true,"signal":null,"dur_ns":5,"pid":7,"cmd":"run","out":{"$":"list","v":[{"$":"int","v":1}]},"stderr":{"$":"bytes","text":""},"stdout":{"$":"bytes","text":"[1]\n"}}`},
 		{okOutcome("\xff\xfeok"), `{"$":"outcome","status":0,"ok":true,"signal":null,"dur_ns":5,"pid":7,"cmd":"run","out":{"$":"bytes","v":"//5vaw=="},"stderr":{"$":"bytes","text":""}}`},
