@@ -35,11 +35,16 @@ func (b *binder) help(words []word) bool {
 }
 
 func (b *binder) bind(words []word) *value.Error {
+	literal := false // after `--`, which is dropped, words are never flags
 	for i := 0; i < len(words); i++ {
 		w := &words[i]
 		switch {
+		case literal && (w.Kind == syntax.ArgLong || w.Kind == syntax.ArgDashDash):
+			if err := b.operand(&word{Word: Word{Kind: syntax.ArgWord, Text: w.Text, Span: w.Span}}); err != nil {
+				return err
+			}
 		case w.Kind == syntax.ArgDashDash:
-			// dropped; the parser has made plain words of what follows
+			literal = true
 		case w.Kind == syntax.ArgLong:
 			used, err := b.flag(words, i)
 			if err != nil {

@@ -2,7 +2,6 @@ package interp
 
 import (
 	"io"
-	"strings"
 
 	"shoal.dev/shoal/lang/resolve"
 	"shoal.dev/shoal/lang/syntax"
@@ -360,13 +359,7 @@ func (m *Machine) callWords(f *Func, words []word, block value.Value, io *stream
 // usage is what --help prints: the signature and the comment above the
 // function.
 func (fc *funcCode) usage() string {
-	sig := fc.unit.tree.Src[fc.lambda.Start:fc.lambda.End]
-	if i := strings.IndexByte(sig, '{'); i >= 0 {
-		sig = strings.TrimSpace(sig[:i])
-	}
-	if !strings.HasPrefix(sig, "fn") {
-		sig = fc.sig
-	}
+	sig := syntax.Signature(fc.name, fc.lambda)
 	if fc.doc == "" {
 		return sig
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"sync"
 
 	"shoal.dev/shoal/lang/syntax"
 	"shoal.dev/shoal/lang/value"
@@ -146,38 +147,80 @@ func (m *Machine) overlayEnviron() []string {
 	return out
 }
 
-// executeInto runs a program whose stdout goes to files, byte for byte. Each
-// file is written by a goroutine that ends when its pipe is closed.
+// executeInto runs a program whose stdout goes to files, byte for byte. The
+// files are opened, in order, before the program starts; it does not start when
+// one of them cannot be.
 func (m *Machine) executeInto(spec ExecSpec, targets []target) (*Exit, error) {
 	if m.host.Files == nil {
 		return nil, noFiles()
 	}
-	writers := make([]io.Writer, len(targets))
-	pipes := make([]*io.PipeWriter, len(targets))
-	failed := make(chan error, len(targets))
-	for i, t := range targets {
-		r, w := io.Pipe()
-		writers[i], pipes[i] = w, w
-		go func() {
-			err := m.host.Files.WriteFile(m.ctx, t.path, r, t.mode())
-			r.CloseWithError(errors.Join(err, io.ErrClosedPipe))
-			if err != nil {
-				err = fileError("write", t.path, err)
-			}
-			failed <- err
-		}()
+	files := make([]*targetFile, 0, len(targets))
+	writers := make([]io.Writer, 0, len(targets))
+	var err error
+	for _, t := range targets {
+		f := m.openTarget(t)
+		if err = f.opened(); err != nil {
+			break
+		}
+		files, writers = append(files, f), append(writers, f.w)
 	}
-	spec.Stdout = io.MultiWriter(writers...)
-	exit, err := m.host.Programs.Exec(m.ctx, spec)
-	for _, p := range pipes {
-		p.Close()
+	var exit *Exit
+	if err == nil {
+		spec.Stdout = io.MultiWriter(writers...)
+		exit, err = m.host.Programs.Exec(m.ctx, spec)
 	}
-	for range targets {
-		if werr := <-failed; werr != nil && err == nil {
+	for _, f := range files {
+		if werr := f.close(); werr != nil && (err == nil || errors.Is(err, io.ErrClosedPipe)) {
 			err = werr
 		}
 	}
 	return exit, err
+}
+
+// targetFile is a file that a goroutine writes, from a pipe, until close.
+type targetFile struct {
+	r     *io.PipeReader
+	w     *io.PipeWriter
+	once  sync.Once
+	ready chan struct{} // closed when content is first asked for
+	ended chan error
+}
+
+func (m *Machine) openTarget(t target) *targetFile {
+	f := &targetFile{ready: make(chan struct{}), ended: make(chan error, 1)}
+	f.r, f.w = io.Pipe()
+	go func() {
+		err := m.host.Files.WriteFile(m.ctx, t.path, f, t.mode())
+		f.r.Close()
+		if err != nil {
+			err = fileError("write", t.path, err)
+		}
+		f.ended <- err
+	}()
+	return f
+}
+
+// Read is for the goroutine that writes the file.
+func (f *targetFile) Read(p []byte) (int, error) {
+	f.once.Do(func() { close(f.ready) })
+	return f.r.Read(p)
+}
+
+// opened waits until the file is open, or is the reason why it is not.
+func (f *targetFile) opened() error {
+	select {
+	case <-f.ready:
+		return nil
+	case err := <-f.ended:
+		f.ended <- err
+		return err
+	}
+}
+
+// close ends the content and waits until it is written.
+func (f *targetFile) close() error {
+	f.w.Close()
+	return <-f.ended
 }
 
 func (t target) mode() WriteMode {

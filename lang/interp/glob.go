@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"shoal.dev/shoal/lang/value"
@@ -30,7 +31,8 @@ func (m *Machine) Expand(g *value.Glob) ([]string, error) {
 		m.leaveCells()
 		defer m.enterCells()
 	}
-	if err := w.walk(filepath.Clean(root), strings.Split(pattern, "/"), 0); err != nil {
+	w.root = filepath.Clean(root)
+	if err := w.walk(w.root, strings.Split(pattern, "/"), 0); err != nil {
 		return nil, err
 	}
 	slices.Sort(w.found)
@@ -44,6 +46,7 @@ func (m *Machine) Expand(g *value.Glob) ([]string, error) {
 type globWalk struct {
 	m     *Machine
 	g     *value.Glob
+	root  string // is never a match itself
 	found []string
 }
 
@@ -53,15 +56,17 @@ func (w *globWalk) walk(dir string, parts []string, depth int) error {
 		part := parts[0]
 		switch {
 		case part == "" && len(parts) == 1: // a trailing slash: directories only
-			if info, err := w.m.host.Files.Stat(w.m.ctx, dir); err == nil && info.Type == "dir" {
-				w.found = append(w.found, dir)
-			}
+			w.directory(dir)
 			return nil
 		case part == "" || part == ".":
 			parts = parts[1:]
 		case part == "..":
 			dir, parts = filepath.Dir(dir), parts[1:]
 		case part == "**":
+			if len(parts) == 1 {
+				w.directory(dir)
+				parts = append(parts, "*")
+			}
 			return w.descend(dir, parts[1:], depth)
 		case !hasMeta(part):
 			dir, parts = join(dir, part), parts[1:]
@@ -102,12 +107,6 @@ func (w *globWalk) list(dir, part string, rest []string, depth int) error {
 
 // descend matches `**`: the rest here and in every directory below.
 func (w *globWalk) descend(dir string, rest []string, depth int) error {
-	if len(rest) == 0 {
-		rest = []string{"*"}
-		if depth == 0 {
-			w.found = append(w.found, dir)
-		}
-	}
 	if err := w.walk(dir, rest, depth); err != nil {
 		return err
 	}
@@ -130,6 +129,16 @@ func (w *globWalk) descend(dir string, rest []string, depth int) error {
 	return nil
 }
 
+// directory adds a directory that was reached by name, if there is one.
+func (w *globWalk) directory(dir string) {
+	if dir == w.root {
+		return
+	}
+	if info, err := w.m.host.Files.Stat(w.m.ctx, dir); err == nil && info.Type == "dir" {
+		w.found = append(w.found, dir)
+	}
+}
+
 // read lists a directory; one that cannot be read is skipped with a note.
 func (w *globWalk) read(dir string) ([]DirEntry, error) {
 	if err := w.m.Check(); err != nil {
@@ -146,7 +155,7 @@ func (w *globWalk) read(dir string) ([]DirEntry, error) {
 	if errors.As(err, &coded) && (coded.Code == value.CodePermission || coded.Code == value.CodeCancelled) {
 		return nil, err
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
+	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 		w.m.Note(Note{Code: "unreadable_dir", Msg: "cannot read " + dir, Data: map[string]any{"path": dir}})
 	}
 	return nil, nil

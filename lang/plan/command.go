@@ -127,13 +127,20 @@ func (w *walker) redirect(r *syntax.Redirect) {
 // words walks the words of a command.
 func (w *walker) words(args []syntax.CmdArg) []Arg {
 	out := make([]Arg, 0, len(args))
+	literal := false // after `--` words are never flags
 	for i := range args {
 		c := &args[i]
-		switch c.Kind {
-		case syntax.ArgSpread:
+		switch {
+		case c.Kind == syntax.ArgSpread:
 			out = append(out, w.spread(c)...)
+			continue
+		case literal && (c.Kind == syntax.ArgLong || c.Kind == syntax.ArgShort || c.Kind == syntax.ArgDashDash):
+			out = append(out, w.literal(c))
+			continue
+		}
+		switch c.Kind {
 		case syntax.ArgDashDash:
-			w.word(c)
+			literal = true
 		case syntax.ArgShort:
 			for _, letter := range c.Flag {
 				out = append(out, Arg{Flag: string(letter)})
@@ -143,6 +150,15 @@ func (w *walker) words(args []syntax.CmdArg) []Arg {
 		}
 	}
 	return out
+}
+
+// literal is a word that would be a flag before `--`. One whose text is put
+// together at run time is unknown.
+func (w *walker) literal(c *syntax.CmdArg) Arg {
+	if w.word(c); c.Text == "" {
+		return Arg{}
+	}
+	return Arg{Known: true, Value: value.Str(c.Text)}
 }
 
 // spread is `...(xs)`: each element, or one unknown argument.

@@ -121,12 +121,7 @@ func (p *printer) stmt(s Stmt) {
 	case *Fn:
 		p.doc(s.Doc)
 		p.export(s.Export)
-		p.put("fn ", s.Name)
-		p.params(s.Func.Params)
-		if s.Func.Ret != nil {
-			p.put(" -> ")
-			p.typ(s.Func.Ret)
-		}
+		p.signature(s.Name, s.Func)
 		p.put(" ")
 		p.block(s.Func.Body.(*Block))
 	case *Alias:
@@ -183,6 +178,23 @@ func (p *printer) doc(text string) {
 	for l := range strings.SplitSeq(text, "\n") {
 		p.put(strings.TrimRight("# "+l, " "))
 		p.line()
+	}
+}
+
+// Signature is a function's declaration without its body, on one line:
+// "fn name(a: int, b = 1) -> str".
+func Signature(name string, l *Lambda) string {
+	p := &printer{inline: true}
+	p.signature(name, l)
+	return p.b.String()
+}
+
+func (p *printer) signature(name string, l *Lambda) {
+	p.put("fn ", name)
+	p.params(l.Params)
+	if l.Ret != nil {
+		p.put(" -> ")
+		p.typ(l.Ret)
 	}
 }
 
