@@ -255,8 +255,8 @@ func TestCrashLoopEnds(t *testing.T) {
 	}
 }
 
-// A task whose actor cannot come up is answered, too.
-func TestLostTaskActorIsAnswered(t *testing.T) {
+// A run whose actor cannot come up goes on, ends and is forgotten.
+func TestRunWithoutItsActor(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
 	g.attach("s")
@@ -264,8 +264,21 @@ func TestLostTaskActorIsAnswered(t *testing.T) {
 		_, started := msg.(*actor.Started)
 		return started && !after && strings.HasPrefix(name, "kernel/tasks/")
 	})
-	refused(t, g.run("s", "1"), messages.CodeInterrupted)
-	g.chaos.Store(nil)
+	gt := newGate(t)
+	c := g.submit("s", gt.src())
+	within(t, "its actor is given up", func() bool {
+		for _, r := range g.tasks.of("s") {
+			r.mu.Lock()
+			lost := r.actorLost
+			r.mu.Unlock()
+			if lost {
+				return true
+			}
+		}
+		return false
+	})
+	gt.open(t)
+	finished(t, c.wait())
 	if got := g.render("s", "2"); got != "2" {
 		t.Errorf("the line is stuck: %s", got)
 	}

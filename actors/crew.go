@@ -19,15 +19,11 @@ type crew struct {
 	idle chan struct{} // closed when the last one has ended; nil while nobody waits
 }
 
-// start runs f in a goroutine. A panic in it is f's own affair.
-func (c *crew) start(f func()) {
+// begin counts a goroutine that is about to start; it calls end.
+func (c *crew) begin() {
 	c.mu.Lock()
 	c.n++
 	c.mu.Unlock()
-	go func() {
-		defer c.end()
-		f()
-	}()
 }
 
 func (c *crew) end() {
@@ -64,7 +60,9 @@ func (d *Deps) Wait(ctx context.Context) error { return d.crew.wait(ctx) }
 // work runs f in a goroutine that Wait waits for. If f panics, failed, which
 // may be nil, hears of it.
 func (d *Deps) work(what string, f func(), failed func(*messages.Error)) {
-	d.crew.start(func() {
+	d.crew.begin()
+	d.Sys.Go(func() {
+		defer d.crew.end()
 		defer func() {
 			if p := recover(); p != nil {
 				d.Log.Error("goroutine panicked", "in", what, "panic", p, "stack", string(debug.Stack()))
@@ -86,6 +84,7 @@ func (d *Deps) serve(what string, to *actor.PID, f func() messages.Raw) {
 // write appends a record and waits until it is kept.
 func (d *Deps) write(rec messages.Record) messages.Appended {
 	done := make(chan messages.Appended, 1)
-	d.Journal.Append(rec, func(a messages.Appended) { done <- a })
+	d.Journal.Queue(rec, func(a messages.Appended) { done <- a })
+	d.Journal.Write()
 	return <-done
 }

@@ -19,10 +19,13 @@ import (
 )
 
 // Journal is what the actors need of the journal. Append's done is called once,
-// from the journal's goroutine, when the record survives the death of the
-// kernel or could not be written.
+// from a goroutine that writes, when the record survives the death of the kernel
+// or could not be written. Queue leaves the writing to Write, which may write on
+// the caller's goroutine.
 type Journal interface {
 	Append(rec messages.Record, done func(messages.Appended))
+	Queue(rec messages.Record, done func(messages.Appended))
+	Write()
 	Get(table, key string) ([]byte, bool, error)
 	Scan(table, prefix string, fn func(key string, value []byte) bool) error
 	PutBlob(r io.Reader) (messages.Blob, error)

@@ -2,8 +2,9 @@
 // principals.
 //
 // A session keeps one line of executions, the language state they share, and
-// the transcript of their values; it alone answers an execution, exactly once.
-// A task is one run of a program with everything it started. What must outlive
+// the transcript of their values; each of its executions is answered exactly once.
+// A task is one run of a program with everything it started; one that lasts for
+// some milliseconds has an actor, as most are over before theirs would be up. What must outlive
 // a crash of an actor lies in a host struct (sessionHost, Run, planHost) that
 // the registry owns and the actor's producer closes over: facts go there before
 // the message that announces them, and a fresh instance looks there first. What

@@ -163,9 +163,18 @@ func (w *worker) commit(rec messages.Record) {
 	r.mu.Unlock()
 	h.mu.Lock()
 	rec.Rows = append(rec.Rows, row(tableNext, string(h.name), h.nextOut))
-	w.d.Journal.Append(rec, func(a messages.Appended) { w.settle(a.Err) })
+	w.d.Journal.Queue(rec, func(a messages.Appended) { w.settle(a.Err) })
+	queued := len(h.line) > 0
 	h.mu.Unlock()
-	w.freeLine()
+	if queued { // the next one runs while this one is written
+		w.freeLine()
+		w.d.Journal.Write()
+		return
+	}
+	w.d.Journal.Write()
+	if !r.hasEnded() { // somebody else writes
+		w.freeLine()
+	}
 }
 
 // freeLine says that the session may go on; the answer may still be written.
@@ -203,10 +212,14 @@ func (w *worker) settle(err *messages.Error) {
 	r.evaluated, r.ready, r.settled = true, true, w.d.Now()
 	r.releaseLocked()
 	close(r.done)
+	acted := r.acted
 	r.mu.Unlock()
 	w.d.touched(r.host.name)
+	if acted || r.host.away.Load() {
+		w.d.Sys.Tell(w.d.tasksPID(), runMoved{r.num})
+	}
 	w.wake()
-	w.d.Sys.Tell(w.d.tasksPID(), runMoved{r.num})
+	r.answer(w.d)
 }
 
 // refuse answers a run that did not run with an error that is not kept.

@@ -57,6 +57,14 @@ type faulty struct {
 }
 
 func (f *faulty) Append(rec messages.Record, done func(messages.Appended)) {
+	f.pass(f.Store.Append, rec, done)
+}
+
+func (f *faulty) Queue(rec messages.Record, done func(messages.Appended)) {
+	f.pass(f.Store.Queue, rec, done)
+}
+
+func (f *faulty) pass(on func(messages.Record, func(messages.Appended)), rec messages.Record, done func(messages.Appended)) {
 	if hold := f.hold.Load(); hold != nil {
 		(*hold)(rec)
 	}
@@ -64,7 +72,7 @@ func (f *faulty) Append(rec messages.Record, done func(messages.Appended)) {
 		done(messages.Appended{Key: rec.Key, Err: messages.Errorf(messages.CodeInternal, "the disk is full")})
 		return
 	}
-	f.Store.Append(rec, done)
+	on(rec, done)
 }
 
 type content struct {

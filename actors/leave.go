@@ -51,7 +51,9 @@ func (h *sessionHost) close(m messages.CloseSession, to *actor.PID, tasks *TaskS
 func (h *sessionHost) end(tasks *TaskStore, by messages.Principal) *messages.Error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
+	h.away.Store(true)
 	tasks.endSession(ctx, h.name)
+	tasks.retireEnded(h.name)
 	h.d.ClosePTYs(ctx, h.name)
 	if n := tasks.liveOf(h.name); n > 0 {
 		return messages.Errorf(messages.CodeInternal, "%d tasks of session %s have not ended; close it again", n, h.name)
@@ -68,6 +70,7 @@ func (h *sessionHost) closeDone(err *messages.Error) {
 	closers := h.closers
 	h.closers = nil
 	h.closed, h.closing = err == nil, err == nil
+	h.away.Store(err == nil)
 	h.mu.Unlock()
 	if err == nil {
 		h.d.Sys.Tell(h.d.pid(SessionsName), sessionEnded{h})
@@ -118,7 +121,8 @@ func (h *sessionHost) dismiss() {
 
 // giveUp is called when the session's actor was given up: what is queued does
 // not run, and everybody who waits is answered. What runs goes on.
-func (h *sessionHost) giveUp(reason any) {
+func (h *sessionHost) giveUp(reason any, tasks *TaskStore) {
+	h.away.Store(true)
 	h.mu.Lock()
 	h.gaveUp, h.gaveUpWhy = h.d.Now(), fmt.Sprint(reason)
 	queued := h.line
@@ -132,6 +136,7 @@ func (h *sessionHost) giveUp(reason any) {
 	for _, r := range queued {
 		newWorker(h.d, r).refuse(interrupted(r.entry))
 	}
+	tasks.retireEnded(h.name)
 	h.dismiss()
 }
 
@@ -154,6 +159,7 @@ func (h *sessionHost) rise() *messages.Error {
 			With(map[string]any{"reason": "session_lost", "retry_after_ms": reviveTime.Milliseconds()})
 	}
 	h.gaveUp = time.Time{}
+	h.away.Store(false)
 	return nil
 }
 

@@ -35,7 +35,9 @@ func (s *session) look(ctx actor.Context, r *Run) {
 	s.leaveLine(r)
 	s.handOver(r)
 	s.begin(r)
-	s.answer(r)
+	s.launch(r)
+	r.answer(s.h.d)
+	s.retire(r)
 	s.free(ctx, r)
 	s.forget(r)
 }
@@ -106,13 +108,47 @@ func (s *session) begin(r *Run) {
 		r.fork.SetCwd(r.plan.Cwd)
 	}
 	r.due = true
-	h.d.Sys.Tell(h.d.tasksPID(), messages.StartTask{Task: r.num})
+}
+
+// actorAfter is how long a run goes on before it gets an actor of its own: most
+// are over sooner, and an actor's life costs more than theirs. One in the
+// background has it at once.
+const actorAfter = 5 * time.Millisecond
+
+// launch starts the worker of a run that is due, once.
+func (s *session) launch(r *Run) {
+	r.mu.Lock()
+	if !r.due || r.launched {
+		r.mu.Unlock()
+		return
+	}
+	r.launched = true
+	if !r.background {
+		t := time.AfterFunc(actorAfter, func() { s.tasks.act(r) })
+		r.acting = func() { t.Stop() }
+	}
+	background := r.background
+	r.mu.Unlock()
+	s.h.d.work("run", newWorker(s.h.d, r).work, nil)
+	if background {
+		s.tasks.act(r)
+	}
+}
+
+// retire has the task store count a run as ended that had no actor to do so.
+func (s *session) retire(r *Run) {
+	r.mu.Lock()
+	over := r.ready && !r.acted
+	r.mu.Unlock()
+	if over {
+		s.tasks.retire(r)
+	}
 }
 
 // answer answers who waits, if there is an answer. A call that was handed over
 // is told so even when its run has ended meanwhile: what the run did after that
 // is no longer the session's.
-func (s *session) answer(r *Run) {
+func (r *Run) answer(d *Deps) {
 	r.mu.Lock()
 	var answer messages.ExecResult
 	switch {
@@ -131,7 +167,7 @@ func (s *session) answer(r *Run) {
 	r.mu.Unlock()
 	for _, w := range waiting {
 		answer.Key = w.key
-		s.h.d.Sys.Reply(w.to, answer)
+		d.Sys.Reply(w.to, answer)
 	}
 }
 

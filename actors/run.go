@@ -54,6 +54,7 @@ type Run struct {
 	claiming   bool // its plan has been asked for
 	due        bool // its worker is to be launched
 	launched   bool // the worker goroutine exists
+	acted      bool // the registry was told to give it an actor
 	actorLost  bool // its actor was given up
 	ending     bool // its evaluation is over; nothing about its place changes any more
 	committed  bool // its last record is with the journal
@@ -99,6 +100,7 @@ type Run struct {
 	renders   []messages.Draft
 	budget    func() // stops the budget timer
 	deadline  func()
+	acting    func()
 }
 
 // waiter is a call that waits for a run's answer.
@@ -168,12 +170,12 @@ func (r *Run) knownLocked() bool {
 // releaseLocked lets go of what an ended run needs no more: its timers, and
 // what would keep the session's old values in memory.
 func (r *Run) releaseLocked() {
-	for _, stop := range []func(){r.budget, r.deadline} {
+	for _, stop := range []func(){r.budget, r.deadline, r.acting} {
 		if stop != nil {
 			stop()
 		}
 	}
-	r.budget, r.deadline, r.cancel = nil, nil, nil
+	r.budget, r.deadline, r.acting, r.cancel = nil, nil, nil, nil
 	r.fork, r.plan, r.stmts, r.renders, r.effects = nil, nil, nil, nil, nil
 	r.printed = printed{total: r.printed.total}
 }

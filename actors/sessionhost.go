@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -33,7 +34,8 @@ type sessionHost struct {
 	base    []string // environment of the client that created it or brought it back
 	creator string   // connection of that client
 	values  *transcript
-	cwd0    string // where it was created: $CWD of policies; set by load
+	away    atomic.Bool // the actor was given up, or is about to end
+	cwd0    string      // where it was created: $CWD of policies; set by load
 
 	mu          sync.Mutex
 	loaded      bool

@@ -119,7 +119,7 @@ func (s *sessions) spawn(ctx actor.Context, h *sessionHost) {
 	_, err := s.st.d.Sys.SpawnChild(ctx, supervisor.Spec{
 		Name:   string(h.name),
 		New:    func() actor.Actor { return &session{h, s.st.tasks} },
-		GaveUp: func(reason any) { h.giveUp(reason) },
+		GaveUp: func(reason any) { h.giveUp(reason, s.st.tasks) },
 	})
 	if err != nil {
 		s.st.d.Log.Error("spawn session", "session", h.name, "err", err)

@@ -13,8 +13,7 @@ import (
 	"shoal.dev/shoal/proc"
 )
 
-// task is the actor of one run: it has the run's worker started, once, and
-// stops when the run has ended.
+// task is the actor of one run that lasts: it stops when the run has ended.
 type task struct {
 	st *TaskStore
 	r  *Run
@@ -23,22 +22,8 @@ type task struct {
 // Receive dispatches one message.
 func (t *task) Receive(ctx actor.Context) {
 	switch ctx.Message().(type) {
-	case *actor.Started:
-		t.launch()
+	case *actor.Started, runMoved:
 		t.moved(ctx)
-	case runMoved:
-		t.moved(ctx)
-	}
-}
-
-// launch starts the worker unless an earlier instance has.
-func (t *task) launch() {
-	t.r.mu.Lock()
-	first := !t.r.launched
-	t.r.launched = true
-	t.r.mu.Unlock()
-	if first {
-		t.st.d.work("run", newWorker(t.st.d, t.r).work, nil)
 	}
 }
 

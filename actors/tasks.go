@@ -72,6 +72,15 @@ func (st *TaskStore) retire(r *Run) {
 	}
 }
 
+// retireEnded retires the runs of a session whose actor no longer does.
+func (st *TaskStore) retireEnded(session messages.SessionName) {
+	for _, r := range st.of(session) {
+		if r.hasEnded() {
+			st.retire(r)
+		}
+	}
+}
+
 func (r *Run) hasLeftovers() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -290,7 +299,7 @@ func (t *tasks) terminated(ctx actor.Context, who *actor.PID) {
 // look starts the actor of a run that is due, and retires one that has ended.
 func (t *tasks) look(ctx actor.Context, r *Run) {
 	r.mu.Lock()
-	due := r.due && !r.actorLost
+	due := r.acted && !r.actorLost
 	r.mu.Unlock()
 	switch {
 	case r.hasEnded():
@@ -312,17 +321,19 @@ func (t *tasks) spawn(ctx actor.Context, r *Run) {
 	}
 }
 
-// lostActor is called when a task's actor was given up. A run whose worker was
-// not launched yet never will be; any other does without.
+// lostActor is called when a task's actor was given up; its run does without.
 func (st *TaskStore) lostActor(r *Run) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.actorLost = true
-	first := !r.launched
-	r.launched = true
+}
+
+// act has the registry give a run an actor.
+func (st *TaskStore) act(r *Run) {
+	r.mu.Lock()
+	r.acted = true
 	r.mu.Unlock()
-	if first {
-		newWorker(st.d, r).refuse(interrupted(r.entry))
-	}
+	st.d.Sys.Tell(st.d.tasksPID(), messages.StartTask{Task: r.num})
 }
 
 func taskName(num uint64) string {
@@ -336,9 +347,9 @@ func (t *tasks) moved(ctx actor.Context, num uint64) {
 		return
 	}
 	r.mu.Lock()
-	launched := r.launched
+	acted := r.acted
 	r.mu.Unlock()
-	if launched {
+	if acted {
 		t.st.d.Sys.Tell(t.st.d.pid(TasksName+"/"+taskName(num)), runMoved{num})
 	}
 	t.st.retire(r)

@@ -42,7 +42,7 @@ func (s *Store) Numbers(name string) *Counter {
 
 // Next takes a number. It waits only when the numbers in hand are used up
 // before the next block is written; the block is asked for when half are used.
-// It must not be called from the writer goroutine (Publish, done).
+// It must not be called from Publish or a done function.
 func (c *Counter) Next() (uint64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,6 +97,7 @@ func (c *Counter) reserveLocked() {
 		c.err = fmt.Errorf("reserve numbers of %q: the journal is closed", c.name)
 		c.changed.Broadcast()
 	}
+	notify(c.st.queue.wake)
 }
 
 // counter is the first number not yet reserved; for the writer.

@@ -1,8 +1,9 @@
 // Package journal is the kernel's memory on disk: a tail log, a bbolt store
 // that the tail is folded into, and a content store beside them.
 //
-// A Store owns all of it, and the process holds one: the state belongs to one
-// writer goroutine, which assigns event numbers, writes, publishes and answers.
+// A Store owns all of it, and the process holds one. Records are written one
+// group at a time by whoever has the turn, the store's own goroutine or one that
+// waits for its record: he assigns event numbers, writes, publishes and answers.
 // Store needs no actor; NewActor is a thin shell round it, and killing that
 // actor loses nothing.
 //

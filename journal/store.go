@@ -23,7 +23,7 @@ type Options struct {
 	// SyncAlways flushes every record before its answer, not only those that
 	// ask for it.
 	SyncAlways bool
-	// Publish is called by the writer with the events of one write, in order,
+	// Publish is called by who writes with the events of one write, in order,
 	// after they are kept and before they are acknowledged. It must not block
 	// and must not call Append's done or Counter.Next.
 	Publish func([]messages.Published)
@@ -50,7 +50,8 @@ type Store struct {
 	blobs *blobStore
 
 	queue queue
-	w     writer
+	turn  sync.Mutex // to write a group: numbers, file, events and answers in one order
+	w     writer     // guarded by turn
 
 	folding sync.Mutex // one fold at a time; comes before writing
 
@@ -126,7 +127,7 @@ func (s *Store) start() error {
 	if err := s.replay(); err != nil {
 		return err
 	}
-	s.wg.Go(s.write)
+	s.wg.Go(s.writeLoop)
 	s.wg.Go(s.foldLoop)
 	s.wg.Go(s.flushLoop)
 	if s.frozen != nil || s.active.records > 0 {

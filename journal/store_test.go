@@ -378,3 +378,75 @@ func TestNumbersConcurrent(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestWriteOnTheCallersGoroutine queues from many goroutines, half of them
+// leaving the writing to the store's own, and ends with every record answered
+// once, in the order of its channel, none of them waiting.
+func TestWriteOnTheCallersGoroutine(t *testing.T) {
+	s := open(t, options(t.TempDir()))
+	var answered atomic.Int64
+	var wg sync.WaitGroup
+	const callers, each = 8, 200
+	for c := range callers {
+		wg.Go(func() {
+			key := fmt.Sprint("c", c)
+			var done sync.WaitGroup
+			done.Add(each)
+			for i := range each {
+				add := s.Queue
+				if c%2 == 0 {
+					add = s.Append
+				}
+				add(messages.Record{Events: []messages.Draft{draft("s", key, "{}")}}, func(a messages.Appended) {
+					if a.Err != nil || len(a.Seqs) != 1 || a.Seqs[0] != uint64(i) {
+						t.Errorf("%s: record %d got %v %v", key, i, a.Seqs, a.Err)
+					}
+					s.Write() // may be called from here, too
+					answered.Add(1)
+					done.Done()
+				})
+				s.Write()
+			}
+			done.Wait()
+		})
+	}
+	wg.Wait()
+	if got := answered.Load(); got != callers*each {
+		t.Errorf("%d answers, want %d", got, callers*each)
+	}
+}
+
+// TestQueuedRecordWaitsForWrite has a record stay behind until somebody writes:
+// with a store at rest that is the caller himself.
+func TestQueuedRecordWaitsForWrite(t *testing.T) {
+	s := open(t, options(t.TempDir()))
+	answered := false // no lock: done runs on this goroutine
+	s.Queue(messages.Record{Rows: []messages.Row{{Table: "t", Key: "a", Value: []byte("1")}}}, func(messages.Appended) { answered = true })
+	if answered || s.Stats().Queued != 1 {
+		t.Errorf("answered %t, %d queued before Write", answered, s.Stats().Queued)
+	}
+	s.Write()
+	if _, found, _ := s.Get("t", "a"); !answered || !found {
+		t.Errorf("answered %t, found %t after Write", answered, found)
+	}
+}
+
+// TestCloseWritesWhatIsQueued does it for records whose callers have not yet
+// come to Write, and refuses later ones.
+func TestCloseWritesWhatIsQueued(t *testing.T) {
+	opt := options(t.TempDir())
+	s := open(t, opt)
+	s.Queue(messages.Record{Rows: []messages.Row{{Table: "t", Key: "a", Value: []byte("1")}}}, nil)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var late messages.Appended
+	s.Queue(messages.Record{Rows: []messages.Row{{Table: "t", Key: "b", Value: []byte("1")}}}, func(a messages.Appended) { late = a })
+	s.Write()
+	if late.Err == nil {
+		t.Error("a record after Close was taken")
+	}
+	if _, found, _ := open(t, opt).Get("t", "a"); !found {
+		t.Error("the queued record is lost")
+	}
+}

@@ -29,12 +29,12 @@ type item struct {
 	old     bool // its key was written before
 }
 
-// queue hands items to the writer; pushing never blocks.
+// queue is what waits to be written; pushing never blocks.
 type queue struct {
 	mu     sync.Mutex
 	items  []*item
 	closed bool
-	wake   chan struct{}
+	wake   chan struct{} // the writer goroutine is to look
 }
 
 func (q *queue) push(it *item) bool {
@@ -44,22 +44,15 @@ func (q *queue) push(it *item) bool {
 		return false
 	}
 	q.items = append(q.items, it)
-	notify(q.wake)
 	return true
 }
 
-// take waits for items; none means that the queue is closed and empty.
-func (q *queue) take() []*item {
-	for {
-		q.mu.Lock()
-		items, closed := q.items, q.closed
-		q.items = nil
-		q.mu.Unlock()
-		if len(items) > 0 || closed {
-			return items
-		}
-		<-q.wake
-	}
+// take gives what waits; closed means that nothing will follow.
+func (q *queue) take() (items []*item, closed bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	items, q.items = q.items, nil
+	return items, q.closed
 }
 
 func (q *queue) close() {
@@ -75,8 +68,8 @@ func (q *queue) len() int {
 	return len(q.items)
 }
 
-// writer is what only the writer goroutine (and replay, before it starts)
-// touches.
+// writer is what only the goroutine whose turn it is touches (and replay, before
+// there is any).
 type writer struct {
 	lsn      uint64 // number of the newest record
 	heads    map[messages.ChannelKey]uint64
@@ -97,15 +90,22 @@ func (w *writer) init() {
 	w.keys = map[string][]uint64{}
 }
 
-// Append writes the record and calls done, from the writer goroutine, when it
-// survives the death of the process or when it was refused. Records are written
-// in the order of the calls. done must not block.
+// Append has the record written and calls done, from a goroutine that writes,
+// when it survives the death of the process or when it was refused. Records are
+// written in the order of the calls. done must not block.
 //
 // A record whose Key was written before is answered with the same numbers and
 // changes nothing. A key is remembered for the next 65,536 keyed records; a
 // restart forgets the keys of records that were already folded, which is within
 // about 50 ms of writing, or at Close.
 func (s *Store) Append(in messages.Record, done func(messages.Appended)) {
+	s.Queue(in, done)
+	notify(s.queue.wake)
+}
+
+// Queue is Append without the writing: the caller lets go of its locks and calls
+// Write. Until then the record may wait.
+func (s *Store) Queue(in messages.Record, done func(messages.Appended)) {
 	it := &item{sync: in.Sync, done: done}
 	it.rec, it.err = prepare(in)
 	if !s.queue.push(it) && done != nil {
@@ -113,21 +113,51 @@ func (s *Store) Append(in messages.Record, done func(messages.Appended)) {
 	}
 }
 
-func (s *Store) write() {
-	for {
-		items := s.queue.take()
-		if items == nil {
+// Write writes what is queued and calls its done functions, on the caller's
+// goroutine, which spares a record that somebody waits for two changes of
+// goroutine. While another goroutine writes, what is queued is left to that one.
+// The caller holds no lock that a done function takes.
+func (s *Store) Write() {
+	for range 2 { // the second round is for what came while somebody else ended his
+		if !s.turn.TryLock() {
+			return // whoever has the turn looks again after it
+		}
+		s.round()
+		s.turn.Unlock()
+		if s.queue.len() == 0 {
 			return
 		}
-		events, err := s.writeGroup(items)
-		if err != nil {
-			s.fail(err)
-		}
-		if len(events) > 0 && s.opt.Publish != nil {
-			s.contain("publish", func() { s.opt.Publish(events) })
-		}
-		s.answer(items)
 	}
+	notify(s.queue.wake) // the rest is others'
+}
+
+// writeLoop writes what nobody writes on his own goroutine.
+func (s *Store) writeLoop() {
+	for closed := false; !closed; {
+		<-s.queue.wake
+		for more := true; more; more = s.queue.len() > 0 {
+			s.turn.Lock()
+			closed = s.round()
+			s.turn.Unlock()
+		}
+	}
+}
+
+// round writes what is queued as one group; s.turn is held.
+func (s *Store) round() (closed bool) {
+	items, closed := s.queue.take()
+	if len(items) == 0 {
+		return closed
+	}
+	events, err := s.writeGroup(items)
+	if err != nil {
+		s.fail(err)
+	}
+	if len(events) > 0 && s.opt.Publish != nil {
+		s.contain("publish", func() { s.opt.Publish(events) })
+	}
+	s.answer(items)
+	return closed
 }
 
 // writeGroup writes the items' records as one and makes them visible.

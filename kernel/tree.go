@@ -172,7 +172,7 @@ func (k *Kernel) newDeps() *actors.Deps {
 }
 
 func (k *Kernel) newGateway() error {
-	server, err := mcp.NewServer(mcp.Options{Version: link.Version(), Log: k.log})
+	server, err := mcp.NewServer(mcp.Options{Version: link.Version(), Log: k.log, Go: k.sys.Go})
 	if err != nil {
 		return err
 	}

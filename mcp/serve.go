@@ -144,7 +144,11 @@ func (p *peer) request(ctx context.Context, req request, size int) {
 	p.open[o] = struct{}{}
 	p.bytes += size
 	p.mu.Unlock()
-	p.wait.Go(func() { p.await(ctx, o) })
+	p.wait.Add(1)
+	p.s.o.Go(func() {
+		defer p.wait.Done()
+		p.await(ctx, o)
+	})
 	if j.inOrder {
 		timer := time.NewTimer(inOrderWait)
 		defer timer.Stop()

@@ -32,6 +32,8 @@ type Options struct {
 	Log      *slog.Logger
 	InFlight int           // MaxInFlight
 	Grace    time.Duration // DrainGrace
+	// Go runs a call's waiting on a goroutine; nil starts a new one each time.
+	Go func(func())
 }
 
 // Server is the facade of one kernel, shared by all its connections.
@@ -50,6 +52,9 @@ func NewServer(o Options) (*Server, error) {
 	}
 	if o.InFlight <= 0 {
 		o.InFlight = MaxInFlight
+	}
+	if o.Go == nil {
+		o.Go = func(f func()) { go f() }
 	}
 	if o.Grace <= 0 {
 		o.Grace = DrainGrace

@@ -7,15 +7,15 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// poolIdle is how many goroutines wait for a mailbox at most.
+// poolIdle is how many goroutines wait for work at most.
 const poolIdle = 64
 
 // throughput is how many messages an actor handles before it lets others run.
 const throughput = 300
 
-// pool runs mailboxes on goroutines that are used again: a new goroutine would
-// grow its stack anew for every message to a quiet actor, which costs more than
-// most handlers do. Any number may run; a few wait.
+// pool runs mailboxes, and what else is short, on goroutines that are used again:
+// a new goroutine would grow its stack anew for every message to a quiet actor,
+// which costs more than most handlers do. Any number may run; a few wait.
 type pool struct {
 	work chan func() // taken by a goroutine that waits
 	idle atomic.Int32

@@ -145,3 +145,7 @@ func (s *System) release(g *guard) {
 		g.gone = nil
 	}
 }
+
+// Go runs fn on one of the goroutines that run actors; it never waits. It is
+// cheaper than a new goroutine, whose stack has to grow first.
+func (s *System) Go(fn func()) { s.pool.Schedule(fn) }
