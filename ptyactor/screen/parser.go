@@ -2,11 +2,16 @@ package screen
 
 import "unicode/utf8"
 
-// parser is the state machine that cuts output into characters, controls and
-// whole sequences. It knows UTF-8 only, without raw C1 controls: broken parts
-// become U+FFFD and leave the bytes round them alone. Controls inside a
-// sequence are executed at once, CAN and SUB abort it, ESC begins a new one.
-// Strings and parameters are bounded, so that nothing is buffered without end.
+// parser cuts output into text, controls and whole sequences. It is the state
+// machine that Paul Williams published for the DEC VT500 series, with three
+// differences. It knows UTF-8 only, so the bytes from 0x80 are never controls:
+// they make characters, whose broken parts become U+FFFD and leave the bytes
+// round them alone. Parameters may have parts, set off by colons. And what a
+// sequence or string may hold is bounded, so that nothing is buffered without
+// end.
+//
+// Controls inside a sequence are executed at once, CAN and SUB abort it, ESC
+// begins a new one. Any call may cut a character or a sequence in two.
 type parser struct {
 	do    actions
 	state state
@@ -14,48 +19,161 @@ type parser struct {
 	utf4  [utf8.UTFMax]byte
 	seq   sequence
 	data  []byte // of a string
-	kind  byte   // ']' or 'P'
 	over  bool   // the string is too long
 }
 
 // actions is what a parser calls.
 type actions interface {
+	// text prints plain characters at the start of b, as many as it likes, and
+	// returns how many bytes those were.
+	text(b []byte) int
 	print(r rune)
 	control(b byte)
 	escape(inter, final byte)
 	csi(s *sequence)
-	str(kind byte, data []byte, bell bool)
+	// osc and dcs get a whole string; bell says that BEL ended it.
+	osc(data []byte, bell bool)
+	dcs(s *sequence, data []byte)
 }
 
 type state uint8
 
 const (
 	ground state = iota
-	esc
-	escInter
-	csiParams
+	escaped
+	escapeInter
+	csiEntry
+	csiParam
+	csiInter
 	csiIgnore
-	inString
-	inStringEsc
-	skipString
-	skipStringEsc
+	dcsEntry
+	dcsParam
+	dcsInter
+	dcsPass
+	dcsIgnore
+	oscString
+	otherString
+	states
 )
 
+// action is what a byte does on its way to the next state.
+type action uint8
+
+const (
+	ignore action = iota
+	execute
+	printIt
+	collect
+	param
+	dispatchEscape
+	dispatchCSI
+	beginDCS
+	put
+	endOSC
+)
+
+// step is one entry of the machine.
+type step struct {
+	action action
+	next   state
+}
+
+// machine says what to do with a byte below 0x80 in a state. ESC, CAN and SUB
+// are the same everywhere and not in it.
+var machine = buildMachine()
+
+// edge is the entries of one state for a range of bytes.
+type edge struct {
+	in          state
+	first, last byte
+	step
+}
+
+func buildMachine() (m [states][0x80]step) {
+	for s := range states {
+		for b := range m[s] {
+			m[s][b] = step{ignore, s}
+		}
+	}
+	for _, s := range []state{ground, escaped, escapeInter, csiEntry, csiParam, csiInter, csiIgnore} {
+		for b := range 0x20 {
+			m[s][b] = step{execute, s}
+		}
+	}
+	for _, e := range edges {
+		for b := int(e.first); b <= int(e.last); b++ {
+			m[e.in][b] = e.step
+		}
+	}
+	return m
+}
+
+var edges = []edge{
+	{ground, 0x20, 0x7e, step{printIt, ground}},
+
+	{escaped, 0x20, 0x2f, step{collect, escapeInter}},
+	{escaped, 0x30, 0x7e, step{dispatchEscape, ground}},
+	{escaped, 'P', 'P', step{ignore, dcsEntry}},
+	{escaped, 'X', 'X', step{ignore, otherString}},
+	{escaped, '^', '_', step{ignore, otherString}},
+	{escaped, '[', '[', step{ignore, csiEntry}},
+	{escaped, ']', ']', step{ignore, oscString}},
+	{escapeInter, 0x20, 0x2f, step{collect, escapeInter}},
+	{escapeInter, 0x30, 0x7e, step{dispatchEscape, ground}},
+
+	{csiEntry, 0x20, 0x2f, step{collect, csiInter}},
+	{csiEntry, 0x30, 0x3b, step{param, csiParam}},
+	{csiEntry, 0x3c, 0x3f, step{collect, csiParam}},
+	{csiEntry, 0x40, 0x7e, step{dispatchCSI, ground}},
+	{csiParam, 0x20, 0x2f, step{collect, csiInter}},
+	{csiParam, 0x30, 0x3b, step{param, csiParam}},
+	{csiParam, 0x3c, 0x3f, step{ignore, csiIgnore}},
+	{csiParam, 0x40, 0x7e, step{dispatchCSI, ground}},
+	{csiInter, 0x20, 0x2f, step{collect, csiInter}},
+	{csiInter, 0x30, 0x3f, step{ignore, csiIgnore}},
+	{csiInter, 0x40, 0x7e, step{dispatchCSI, ground}},
+	{csiIgnore, 0x40, 0x7e, step{ignore, ground}},
+
+	{dcsEntry, 0x20, 0x2f, step{collect, dcsInter}},
+	{dcsEntry, 0x30, 0x3b, step{param, dcsParam}},
+	{dcsEntry, 0x3c, 0x3f, step{collect, dcsParam}},
+	{dcsEntry, 0x40, 0x7e, step{beginDCS, dcsPass}},
+	{dcsParam, 0x20, 0x2f, step{collect, dcsInter}},
+	{dcsParam, 0x30, 0x3b, step{param, dcsParam}},
+	{dcsParam, 0x3c, 0x3f, step{ignore, dcsIgnore}},
+	{dcsParam, 0x40, 0x7e, step{beginDCS, dcsPass}},
+	{dcsInter, 0x20, 0x2f, step{collect, dcsInter}},
+	{dcsInter, 0x30, 0x3f, step{ignore, dcsIgnore}},
+	{dcsInter, 0x40, 0x7e, step{beginDCS, dcsPass}},
+	{dcsPass, 0x00, 0x7e, step{put, dcsPass}},
+
+	{oscString, 0x20, 0x7f, step{put, oscString}},
+	{oscString, 0x07, 0x07, step{endOSC, ground}},
+}
+
+// Limits of sequences. More parameters than maxParams are dropped, greater ones
+// than maxParam are maxParam, and a string longer than maxString bytes is as if
+// it had not been sent.
 const (
 	maxParams = 32
 	maxParam  = 65535
 	maxString = 4096
 )
 
-// sequence is one CSI sequence.
+// sequence is one control sequence, or the head of a device control string.
 type sequence struct {
 	prefix byte // one of < = > ? or 0
-	inter  byte
+	inter  byte // the intermediate byte, 0 if none, or manyInters
 	final  byte
-	n      int
+	n      int // parameters, at least 1
+	full   bool
 	params [maxParams]int // -1: left out
 	colon  [maxParams]bool
 }
+
+// manyInters stands for more than one intermediate byte: nothing that is known
+// has them.
+const manyInters = 0xff
 
 // param is parameter i, or def when it is missing or zero.
 func (s *sequence) param(i, def int) int {
@@ -75,167 +193,175 @@ func (s *sequence) hasColon() bool {
 	return false
 }
 
-func (p *parser) reset() {
-	p.state, p.utf, p.data = ground, nil, nil
+func (s *sequence) reset() {
+	s.prefix, s.inter, s.final, s.n, s.full = 0, 0, 0, 1, false
+	s.params[0], s.colon[0] = -1, false
 }
+
+// collect takes a private prefix or an intermediate byte.
+func (s *sequence) collect(b byte) {
+	switch {
+	case b >= 0x3c:
+		s.prefix = b
+	case s.inter == 0:
+		s.inter = b
+	default:
+		s.inter = manyInters
+	}
+}
+
+// add takes a byte of the parameters.
+func (s *sequence) add(b byte) {
+	switch {
+	case s.full:
+	case b <= '9':
+		i := s.n - 1
+		s.params[i] = min(max(s.params[i], 0)*10+int(b-'0'), maxParam)
+	case s.n == maxParams:
+		s.full = true
+	default:
+		s.params[s.n], s.colon[s.n] = -1, b == ':'
+		s.n++
+	}
+}
+
+func (p *parser) reset() { p.state, p.utf, p.data, p.over = ground, nil, nil, false }
 
 func (p *parser) write(b []byte) {
-	for _, c := range b {
-		p.next(c)
+	for len(b) > 0 {
+		if p.state == ground && len(p.utf) == 0 {
+			if n := p.do.text(b); n > 0 {
+				b = b[n:]
+				continue
+			}
+		}
+		p.next(b[0])
+		b = b[1:]
 	}
 }
 
-func (p *parser) next(c byte) {
-	if p.state == ground && (len(p.utf) > 0 || c >= 0x80) {
-		p.decode(c)
+// next takes one byte.
+func (p *parser) next(b byte) {
+	if len(p.utf) > 0 || b >= 0x80 {
+		p.high(b)
 		return
 	}
-	switch {
-	case p.state >= inString:
-		p.stringByte(c)
-	case c == 0x1b:
-		p.state = esc
-		p.seq.inter = 0
-	case c == 0x18 || c == 0x1a:
+	switch b {
+	case 0x1b:
+		p.endString()
+		p.state = escaped
+		p.seq.reset()
+		return
+	case 0x18, 0x1a:
+		p.dropString()
 		p.state = ground
-	case c < 0x20:
-		p.do.control(c)
-	case p.state == ground:
-		if c != 0x7f {
-			p.do.print(rune(c))
-		}
-	case c == 0x7f:
-	case p.state == esc || p.state == escInter:
-		p.escByte(c)
-	default:
-		p.csiByte(c)
+		return
+	}
+	was := p.state
+	s := machine[was][b]
+	p.state = s.next
+	switch s.action {
+	case execute:
+		p.do.control(b)
+	case printIt:
+		p.do.print(rune(b))
+	case collect:
+		p.seq.collect(b)
+	case param:
+		p.seq.add(b)
+	case dispatchEscape:
+		p.do.escape(p.seq.inter, b)
+	case dispatchCSI:
+		p.seq.final = b
+		p.do.csi(&p.seq)
+	case beginDCS:
+		p.seq.final = b
+	case put:
+		p.put(b)
+	case endOSC:
+		p.finishOSC(true)
 	}
 }
 
-// decode collects a character; what cannot become one is replaced.
-func (p *parser) decode(c byte) {
+// high takes a byte of a character beyond ASCII, or the byte that cuts it off.
+// A character inside a control sequence is printed and leaves the sequence as it
+// is; a string keeps its bytes.
+func (p *parser) high(b byte) {
+	if p.state >= dcsEntry {
+		p.utf = nil
+		p.put(b)
+		return
+	}
 	if len(p.utf) == 0 {
 		p.utf = p.utf4[:0]
 	}
-	if c < 0x80 || len(p.utf) > 0 && utf8.RuneStart(c) {
+	if b < 0x80 || len(p.utf) > 0 && utf8.RuneStart(b) {
 		p.utf = nil
 		p.do.print(utf8.RuneError)
-		p.next(c)
+		p.next(b)
 		return
 	}
-	p.utf = append(p.utf, c)
-	if !utf8.FullRune(p.utf) {
-		return
+	p.utf = append(p.utf, b)
+	if utf8.FullRune(p.utf) {
+		p.character()
 	}
+}
+
+// character prints what has been collected. A part that cannot begin or
+// continue a character is one U+FFFD.
+func (p *parser) character() {
 	r, size := utf8.DecodeRune(p.utf)
-	last := len(p.utf) > 1 && size == 1
+	broken := r == utf8.RuneError && size == 1
+	n := len(p.utf)
 	p.utf = nil
 	switch {
-	case last && utf8.RuneStart(c):
-		p.do.print(utf8.RuneError)
-		p.next(c)
-	case last:
-		// The byte could not continue what came before, nor begin anything.
+	case broken && n > 1:
 		p.do.print(utf8.RuneError)
 		p.do.print(utf8.RuneError)
-	case r < 0xa0 && r >= 0x80:
+	case r >= 0x80 && r < 0xa0:
 		// C1 controls as characters: no program means them.
 	default:
 		p.do.print(r)
 	}
 }
 
-func (p *parser) escByte(c byte) {
+// put keeps a byte of a string.
+func (p *parser) put(b byte) {
 	switch {
-	case c < 0x30:
-		p.seq.inter = c
-		p.state = escInter
-	case p.state == esc && c == '[':
-		p.seq = sequence{n: 1}
-		p.seq.params[0] = -1
-		p.state = csiParams
-	case p.state == esc && (c == ']' || c == 'P'):
-		p.kind, p.data, p.over = c, p.data[:0], false
-		p.state = inString
-	case p.state == esc && (c == 'X' || c == '^' || c == '_'):
-		p.state = skipString
+	case p.state != oscString && p.state != dcsPass:
+	case len(p.data) < maxString:
+		p.data = append(p.data, b)
 	default:
-		p.state = ground
-		p.do.escape(p.seq.inter, c)
+		p.over = true
 	}
 }
 
-func (p *parser) csiByte(c byte) {
-	s := &p.seq
-	switch {
-	case c >= 0x40:
-		ignore := p.state == csiIgnore
-		p.state = ground
-		if !ignore {
-			s.final = c
-			p.do.csi(s)
+// endString hands over the string that an ESC ends.
+func (p *parser) endString() {
+	switch p.state {
+	case oscString:
+		p.finishOSC(false)
+	case dcsPass:
+		if !p.over {
+			p.do.dcs(&p.seq, p.data)
 		}
-	case p.state == csiIgnore:
-	case c >= 0x3c:
-		if s.n > 1 || s.params[0] >= 0 || s.prefix != 0 {
-			p.state = csiIgnore
-		}
-		s.prefix = c
-	case c >= 0x30 && s.inter != 0:
-		p.state = csiIgnore
-	case c <= '9' && c >= '0':
-		i := s.n - 1
-		s.params[i] = min(max(s.params[i], 0)*10+int(c-'0'), maxParam)
-	case c == ';' || c == ':':
-		if s.n == maxParams {
-			p.state = csiIgnore
-			return
-		}
-		s.params[s.n], s.colon[s.n] = -1, c == ':'
-		s.n++
-	default:
-		s.inter = c
+		p.dropString()
 	}
 }
 
-// stringByte collects an OSC or DCS string, or skips another one, to BEL, ST
-// or an abort.
-func (p *parser) stringByte(c byte) {
-	collecting := p.state == inString || p.state == inStringEsc
-	if p.state == inStringEsc || p.state == skipStringEsc {
-		if c == '\\' {
-			p.endString(collecting, false)
-			return
-		}
-		p.state = esc
-		p.seq.inter = 0
-		p.next(c)
+func (p *parser) finishOSC(bell bool) {
+	if !p.over {
+		p.do.osc(p.data, bell)
+	}
+	p.dropString()
+}
+
+// dropString makes room for the next string; a long one's memory is let go.
+func (p *parser) dropString() {
+	p.over = false
+	if cap(p.data) > maxString/8 {
+		p.data = nil
 		return
 	}
-	switch {
-	case c == 0x1b && collecting:
-		p.state = inStringEsc
-	case c == 0x1b:
-		p.state = skipStringEsc
-	case c == 0x07 && collecting && p.kind == ']':
-		p.endString(true, true)
-	case c == 0x18 || c == 0x1a:
-		p.state = ground
-	case collecting && (c >= 0x20 || p.kind == 'P'):
-		if len(p.data) < maxString {
-			p.data = append(p.data, c)
-		} else {
-			p.over = true
-		}
-	}
-}
-
-func (p *parser) endString(collected, bell bool) {
-	p.state = ground
-	if collected && !p.over {
-		p.do.str(p.kind, p.data, bell)
-	}
-	if cap(p.data) > maxString {
-		p.data = nil
-	}
+	p.data = p.data[:0]
 }

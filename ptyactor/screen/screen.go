@@ -1,5 +1,7 @@
 package screen
 
+import "slices"
+
 // Screen is a terminal engine.
 type Screen interface {
 	// Write feeds output of the program.
@@ -44,6 +46,8 @@ type Snapshot struct {
 	Scrollback int
 	// Version rises with every visible change.
 	Version uint64
+
+	styles []uint64 // a digest of each row's colours and styles, where known
 }
 
 // Modes are what a program has asked of the terminal.
@@ -64,10 +68,19 @@ func (s *Snapshot) same(o *Snapshot) bool {
 		s.Mouse != o.Mouse || s.Paste != o.Paste {
 		return false
 	}
-	for i := range s.Lines {
-		if s.Lines[i] != o.Lines[i] || s.Wrapped[i] != o.Wrapped[i] {
-			return false
-		}
+	return slices.Equal(s.Lines, o.Lines) && slices.Equal(s.Wrapped, o.Wrapped) && slices.Equal(s.styles, o.styles)
+}
+
+// follow numbers a snapshot that comes after another, which may be nil, and
+// shares what has not changed.
+func (s *Snapshot) follow(o *Snapshot) {
+	switch {
+	case o == nil:
+		s.Version = 1
+	case s.same(o):
+		s.Version = o.Version
+		s.Lines, s.Wrapped, s.styles = o.Lines, o.Wrapped, o.styles
+	default:
+		s.Version = o.Version + 1
 	}
-	return true
 }

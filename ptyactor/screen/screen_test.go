@@ -2,12 +2,21 @@ package screen
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
+
+// engines are what most tests run on.
+var engines = map[string]func(cols, rows, scrollbackLines int) Screen{"own": New, "xvt": NewXVT}
+
+// onEngines runs a test on each engine.
+func onEngines(t *testing.T, test func(t *testing.T, engine func(cols, rows, scrollbackLines int) Screen)) {
+	for name, engine := range engines {
+		t.Run(name, func(t *testing.T) { test(t, engine) })
+	}
+}
 
 func shown(s Screen) []string {
 	lines := s.Snapshot().Lines
@@ -52,152 +61,174 @@ func TestEncodePaste(t *testing.T) {
 
 // Where a write is cut must make no difference.
 func TestCutAnywhere(t *testing.T) {
-	data := []byte("a\xe4\xb8\x96é\u0301 \x1b[31mred\x1b[0m\r\n\x1b]0;title; with\x1b\\\xff\xfe\xe2\x82x\x1b(0qq\x1b(B\x1b[3;4H日本\x1b[K\x1bP$qm\x1b\\z")
-	whole := NewXVT(20, 5, 10)
-	whole.Write(data)
-	for i := range data {
-		s := NewXVT(20, 5, 10)
-		s.Write(data[:i])
-		s.Write(data[i:])
-		if !s.Snapshot().same(whole.Snapshot()) || string(s.Replies()) == "" {
-			t.Fatalf("cut at %d: got %q, want %q", i, shown(s), shown(whole))
+	onEngines(t, func(t *testing.T, engine func(cols, rows, scrollbackLines int) Screen) {
+		data := []byte("a\xe4\xb8\x96é\u0301 \x1b[31mred\x1b[0m\r\n\x1b]0;title; with\x1b\\\xff\xfe\xe2\x82x\x1b(0qq\x1b(B\x1b[3;4H日本\x1b[K\x1bP$qm\x1b\\z")
+		whole := engine(20, 5, 10)
+		whole.Write(data)
+		for i := range data {
+			s := engine(20, 5, 10)
+			s.Write(data[:i])
+			s.Write(data[i:])
+			if !s.Snapshot().same(whole.Snapshot()) || string(s.Replies()) == "" {
+				t.Fatalf("cut at %d: got %q, want %q", i, shown(s), shown(whole))
+			}
 		}
-	}
+	})
 }
 
 func TestBrokenUTF8(t *testing.T) {
-	tests := map[string]string{
-		"caf\xe9 ok": "caf\uFFFD ok", "\x9b31mx": "\uFFFD31mx", "a\xe4\xb8\x1b[1mb": "a\uFFFDb",
-		"\xf0\x9f\x98x": "\uFFFDx", "\xc0\xafz": "\uFFFD\uFFFDz", "\xed\xa0\x80y": "\uFFFD\uFFFD\uFFFDy",
-	}
-	for in, want := range tests {
-		s := NewXVT(20, 2, 0)
-		s.Write([]byte(in))
-		if got := shown(s); len(got) != 1 || got[0] != want {
-			t.Errorf("%q: got %q, want %q", in, got, want)
+	onEngines(t, func(t *testing.T, engine func(cols, rows, scrollbackLines int) Screen) {
+		tests := map[string]string{
+			"caf\xe9 ok": "caf\uFFFD ok", "\x9b31mx": "\uFFFD31mx", "a\xe4\xb8\x1b[1mb": "a\uFFFDb",
+			"\xf0\x9f\x98x": "\uFFFDx", "\xc0\xafz": "\uFFFD\uFFFDz", "\xed\xa0\x80y": "\uFFFD\uFFFD\uFFFDy",
 		}
-	}
+		for in, want := range tests {
+			s := engine(20, 2, 0)
+			s.Write([]byte(in))
+			if got := shown(s); len(got) != 1 || got[0] != want {
+				t.Errorf("%q: got %q, want %q", in, got, want)
+			}
+		}
+	})
 }
 
 // A flood must leave the same screen and scrollback as the same lines one by
 // one.
 func TestFloodIsEquivalent(t *testing.T) {
-	var b strings.Builder
-	b.WriteString("begin")
-	for i := range 3000 {
-		fmt.Fprintf(&b, "%d%s\r\n", i, strings.Repeat(" word", i%7))
-	}
-	b.WriteString("end")
-	fast, slow := NewXVT(20, 6, 50), NewXVT(20, 6, 50)
-	fast.Write([]byte(b.String()))
-	for _, c := range []byte(b.String()) {
-		slow.Write([]byte{c})
-	}
-	if diff := cmp.Diff(shown(slow), shown(fast)); diff != "" {
-		t.Error(diff)
-	}
-	wantLines, _, _ := slow.Scrollback(0, 1<<40)
-	gotLines, first, next := fast.Scrollback(0, 1<<40)
-	if diff := cmp.Diff(wantLines, gotLines); diff != "" {
-		t.Error(diff)
-	}
-	if len(gotLines) != 50 || next-first != 50 {
-		t.Errorf("got %d lines, %d..%d, want 50", len(gotLines), first, next)
-	}
+	onEngines(t, func(t *testing.T, engine func(cols, rows, scrollbackLines int) Screen) {
+		onEngines(t, func(t *testing.T, engine func(cols, rows, scrollbackLines int) Screen) {
+			var b strings.Builder
+			b.WriteString("begin")
+			for i := range 3000 {
+				fmt.Fprintf(&b, "%d%s\r\n", i, strings.Repeat(" word", i%7))
+			}
+			b.WriteString("end")
+			fast, slow := engine(20, 6, 50), engine(20, 6, 50)
+			fast.Write([]byte(b.String()))
+			for _, c := range []byte(b.String()) {
+				slow.Write([]byte{c})
+			}
+			if diff := cmp.Diff(shown(slow), shown(fast)); diff != "" {
+				t.Error(diff)
+			}
+			wantLines, _, _ := slow.Scrollback(0, 1<<40)
+			gotLines, first, next := fast.Scrollback(0, 1<<40)
+			if diff := cmp.Diff(wantLines, gotLines); diff != "" {
+				t.Error(diff)
+			}
+			if len(gotLines) != 50 || next-first != 50 {
+				t.Errorf("got %d lines, %d..%d, want 50", len(gotLines), first, next)
+			}
+		})
+	})
 }
 
 func TestScrollbackNumbers(t *testing.T) {
-	s := NewXVT(10, 2, 5)
-	for i := range 8 {
-		s.Write(fmt.Appendf(nil, "l%d\r\n", i))
-	}
-	lines, first, next := s.Scrollback(0, 4)
-	if diff := cmp.Diff([]string{"l2", "l3"}, lines); diff != "" || first != 2 || next != 7 {
-		t.Errorf("got %d..%d %s", first, next, diff)
-	}
-	if lines, first, _ := s.Scrollback(100, 3); len(lines) != 0 || first != 7 {
-		t.Errorf("beyond: got %v from %d", lines, first)
-	}
+	onEngines(t, func(t *testing.T, engine func(cols, rows, scrollbackLines int) Screen) {
+		onEngines(t, func(t *testing.T, engine func(cols, rows, scrollbackLines int) Screen) {
+			s := engine(10, 2, 5)
+			for i := range 8 {
+				s.Write(fmt.Appendf(nil, "l%d\r\n", i))
+			}
+			lines, first, next := s.Scrollback(0, 4)
+			if diff := cmp.Diff([]string{"l2", "l3"}, lines); diff != "" || first != 2 || next != 7 {
+				t.Errorf("got %d..%d %s", first, next, diff)
+			}
+			if lines, first, _ := s.Scrollback(100, 3); len(lines) != 0 || first != 7 {
+				t.Errorf("beyond: got %v from %d", lines, first)
+			}
+		})
+	})
 }
 
 func TestResizeKeepsTheCursorLine(t *testing.T) {
-	s := NewXVT(10, 6, 20)
-	s.Write([]byte("l1\r\nl2\r\nl3\r\nl4\r\nl5\r\nl6X"))
-	s.Resize(10, 3)
-	if diff := cmp.Diff([]string{"l4", "l5", "l6X"}, shown(s)); diff != "" {
-		t.Error(diff)
-	}
-	s.Resize(10, 5)
-	if diff := cmp.Diff([]string{"l2", "l3", "l4", "l5", "l6X"}, shown(s)); diff != "" {
-		t.Error(diff)
-	}
-	if got := s.Snapshot(); got.Row != 4 || got.Col != 3 {
-		t.Errorf("cursor %d,%d", got.Row, got.Col)
-	}
+	onEngines(t, func(t *testing.T, engine func(cols, rows, scrollbackLines int) Screen) {
+		s := engine(10, 6, 20)
+		s.Write([]byte("l1\r\nl2\r\nl3\r\nl4\r\nl5\r\nl6X"))
+		s.Resize(10, 3)
+		if diff := cmp.Diff([]string{"l4", "l5", "l6X"}, shown(s)); diff != "" {
+			t.Error(diff)
+		}
+		s.Resize(10, 5)
+		if diff := cmp.Diff([]string{"l2", "l3", "l4", "l5", "l6X"}, shown(s)); diff != "" {
+			t.Error(diff)
+		}
+		if got := s.Snapshot(); got.Row != 4 || got.Col != 3 {
+			t.Errorf("cursor %d,%d", got.Row, got.Col)
+		}
+	})
 }
 
 func TestResizeOverWide(t *testing.T) {
-	s := NewXVT(80, 24, 100)
-	s.Write([]byte(strings.Repeat("가나다", 200)))
-	for _, cols := range []int{79, 80, 77, 41, 55, 53, 51, 49, 47, 45, 1, 80} {
-		s.Resize(cols, 24)
-		s.Write([]byte("가"))
-		if got := s.Snapshot(); len(got.Lines) != 24 || got.Col >= cols {
-			t.Fatalf("%d columns: %d lines, cursor %d", cols, len(got.Lines), got.Col)
+	onEngines(t, func(t *testing.T, engine func(cols, rows, scrollbackLines int) Screen) {
+		s := engine(80, 24, 100)
+		s.Write([]byte(strings.Repeat("가나다", 200)))
+		for _, cols := range []int{79, 80, 77, 41, 55, 53, 51, 49, 47, 45, 1, 80} {
+			s.Resize(cols, 24)
+			s.Write([]byte("가"))
+			if got := s.Snapshot(); len(got.Lines) != 24 || got.Col >= cols {
+				t.Fatalf("%d columns: %d lines, cursor %d", cols, len(got.Lines), got.Col)
+			}
 		}
-	}
-	if s.Faults() > 0 {
-		t.Errorf("the emulator broke %d times", s.Faults())
-	}
+		if s.Faults() > 0 {
+			t.Errorf("the emulator broke %d times", s.Faults())
+		}
+	})
 }
 
 func TestVersionRisesOnChangeOnly(t *testing.T) {
-	s := NewXVT(10, 2, 0)
-	s.Write([]byte("abc"))
-	v := s.Snapshot().Version
-	s.Write([]byte("\rabc\x1b[1m\x1b[0m"))
-	if got := s.Snapshot().Version; got != v {
-		t.Errorf("repainting the same: got %d, want %d", got, v)
-	}
-	s.Write([]byte("\x1b[?25l"))
-	if got := s.Snapshot().Version; got != v+1 {
-		t.Errorf("hiding the cursor: got %d, want %d", got, v+1)
-	}
+	onEngines(t, func(t *testing.T, engine func(cols, rows, scrollbackLines int) Screen) {
+		s := engine(10, 2, 0)
+		s.Write([]byte("abc"))
+		v := s.Snapshot().Version
+		s.Write([]byte("\rabc\x1b[1m\x1b[0m"))
+		if got := s.Snapshot().Version; got != v {
+			t.Errorf("repainting the same: got %d, want %d", got, v)
+		}
+		s.Write([]byte("\x1b[?25l"))
+		if got := s.Snapshot().Version; got != v+1 {
+			t.Errorf("hiding the cursor: got %d, want %d", got, v+1)
+		}
+	})
 }
 
 func TestRepliesAreBounded(t *testing.T) {
-	s := NewXVT(80, 24, 0)
-	for range 100_000 {
-		s.Write([]byte("\x1b[6n"))
-	}
-	if got := len(s.Replies()); got > replyMax || got < replyMax/2 {
-		t.Errorf("got %d bytes of replies, want at most %d", got, replyMax)
-	}
+	onEngines(t, func(t *testing.T, engine func(cols, rows, scrollbackLines int) Screen) {
+		s := engine(80, 24, 0)
+		for range 100_000 {
+			s.Write([]byte("\x1b[6n"))
+		}
+		if got := len(s.Replies()); got > replyMax || got < replyMax/2 {
+			t.Errorf("got %d bytes of replies, want at most %d", got, replyMax)
+		}
+	})
+}
+
+func TestRuns(t *testing.T) {
+	onEngines(t, func(t *testing.T, engine func(cols, rows, scrollbackLines int) Screen) {
+		s := engine(12, 3, 0)
+		s.Write([]byte("ab\x1b[1;31mcd\x1b[0mef\r\n\x1b[7m世x\x1b[0m\r\n\x1b[38;5;200mm\x1b[48;2;1;2;3mn\x1b[0m"))
+		want := []Run{
+			{Row: 0, Col: 2, Len: 2, SGR: "1;31"},
+			{Row: 1, Col: 0, Len: 3, SGR: "7"},
+			{Row: 2, Col: 0, Len: 1, SGR: "38;5;200"},
+			{Row: 2, Col: 1, Len: 1, SGR: "38;5;200;48;2;1;2;3"},
+		}
+		if diff := cmp.Diff(want, s.Runs()); diff != "" {
+			t.Error(diff)
+		}
+		s.Resize(1, 1)
+		if runs := s.Runs(); len(runs) > 1 {
+			t.Errorf("after a resize: %v", runs)
+		}
+		if runs := engine(80, 24, 0).Runs(); len(runs) != 0 {
+			t.Errorf("an empty screen has %v", runs)
+		}
+	})
 }
 
 // Lines that scroll off the alternate screen are nowhere kept.
-func TestRuns(t *testing.T) {
-	s := NewXVT(12, 3, 0)
-	s.Write([]byte("ab\x1b[1;31mcd\x1b[0mef\r\n\x1b[7m世x\x1b[0m\r\n\x1b[38;5;200mm\x1b[48;2;1;2;3mn\x1b[0m"))
-	want := []Run{
-		{Row: 0, Col: 2, Len: 2, SGR: "1;31"},
-		{Row: 1, Col: 0, Len: 3, SGR: "7"},
-		{Row: 2, Col: 0, Len: 1, SGR: "38;5;200"},
-		{Row: 2, Col: 1, Len: 1, SGR: "38;5;200;48;2;1;2;3"},
-	}
-	if diff := cmp.Diff(want, s.Runs()); diff != "" {
-		t.Error(diff)
-	}
-	s.Resize(1, 1)
-	if runs := s.Runs(); len(runs) > 1 {
-		t.Errorf("after a resize: %v", runs)
-	}
-	if runs := NewXVT(80, 24, 0).Runs(); len(runs) != 0 {
-		t.Errorf("an empty screen has %v", runs)
-	}
-}
-
-func TestAlternateScreenKeepsNothing(t *testing.T) {
+func TestXVTAlternateScreenKeepsNothing(t *testing.T) {
 	s := NewXVT(80, 24, 100).(*xvt)
 	s.Write([]byte("main\x1b[?1049h"))
 	for i := range 3000 {
@@ -213,7 +244,7 @@ func TestAlternateScreenKeepsNothing(t *testing.T) {
 }
 
 // The screen survives a broken emulator with its text.
-func TestRebuild(t *testing.T) {
+func TestXVTRebuild(t *testing.T) {
 	s := NewXVT(20, 3, 0).(*xvt)
 	s.Write([]byte("kept 世界\r\nline"))
 	want := shown(s)
@@ -224,103 +255,5 @@ func TestRebuild(t *testing.T) {
 	s.Write([]byte("!"))
 	if got := shown(s)[1]; got != "line!" {
 		t.Errorf("got %q", got)
-	}
-}
-
-// fragments are what programs of the grammar fuzzer are made of.
-var fragments = []string{"世", "a", "\x1b[1;30r", "\x1b[;300r", "\x1b[L", "\x1b[M", "\x1b[S", "\x1b[T", "\x1bM", "\n", "\r", "\t", "\b",
-	"\x1b[?69h", "\x1b[1;30s", "\x1b[@", "\x1b[99P", "\x1b[10000000b", "\x1b[100000000X", "\x1b[1000000I", "\x1b[1000000Z",
-	"\x1b7", "\x1b8", "\x1b[?6h", "\x1b[?6l", "\x1b[4h", "\x1b[4l", "\x1b[?1049h", "\x1b[?1049l", "\x1b[?47h", "\x1b[2J", "\x1b[1J",
-	"\x1b[J", "\x1b[K", "\x1b[1K", "\x1b#8", "\x1bc", "\x1b[!p", "\x1b[H", "\x1b[999;999H", "\u0301", "\x1b(0", "\x0e", "\x1b[?7l",
-	"\x1b[?7h", "\x1b[?45h", "\x1b[31;48:2::1:2:3m", "\x1b]0;t\x07", "\x1b[c", "\x1b[6n", "\x1b[9A", "\x1b[9B", "\x1b[2;3r", "\x1b[g", "\x1bH",
-	"\xff", "\x1b", "\x1b[", "\x1b[?", "\x1bP", "\x1b]8;;x"}
-
-func FuzzGrammar(f *testing.F) {
-	f.Add([]byte{1, 2, 3, 4})
-	f.Fuzz(func(t *testing.T, program []byte) {
-		s := NewXVT(17, 5, 20)
-		for _, b := range program[:min(len(program), 500)] {
-			if int(b) >= len(fragments)+20 {
-				s.Resize(1+int(b)%23, 1+int(b)%9)
-				continue
-			}
-			s.Write([]byte(fragments[int(b)%len(fragments)]))
-		}
-		inside(t, s)
-	})
-}
-
-func inside(t testing.TB, s Screen) {
-	t.Helper()
-	shot := s.Snapshot()
-	if shot.Row < 0 || shot.Row >= shot.Rows || shot.Col < 0 || shot.Col >= shot.Cols {
-		t.Fatalf("cursor %d,%d outside %dx%d", shot.Row, shot.Col, shot.Cols, shot.Rows)
-	}
-	for _, line := range shot.Lines {
-		cells := 0
-		for _, r := range line {
-			cells += width(r)
-		}
-		if cells > shot.Cols {
-			t.Fatalf("line of %d cells on %d columns: %q", cells, shot.Cols, line)
-		}
-	}
-	if s.Faults() > 0 {
-		t.Fatalf("the emulator broke %d times", s.Faults())
-	}
-}
-
-func TestRandomPrograms(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range 500 {
-		s := NewXVT(1+rng.IntN(30), 1+rng.IntN(10), 20)
-		var log []string
-		for range 40 {
-			if rng.IntN(12) == 0 {
-				s.Resize(1+rng.IntN(30), 1+rng.IntN(10))
-				log = append(log, "resize")
-				continue
-			}
-			f := fragments[rng.IntN(len(fragments))]
-			log = append(log, f)
-			s.Write([]byte(f))
-		}
-		func() {
-			defer func() {
-				if t.Failed() {
-					t.Logf("program %q", log)
-				}
-			}()
-			inside(t, s)
-		}()
-	}
-}
-
-func BenchmarkWrite(b *testing.B) {
-	inputs := map[string]string{
-		"seq":    strings.Repeat("12345\r\n", 5000),
-		"colour": strings.Repeat("\x1b[31mred\x1b[0m \x1b[1mbold\x1b[m text\r\n", 1000),
-		"cjk":    strings.Repeat("世界你好", 2000),
-		"vim":    strings.Repeat("\x1b[5;10H\x1b[K some text here\x1b[20;3H\x1b[7mstatus\x1b[0m", 500),
-	}
-	for name, in := range inputs {
-		b.Run(name, func(b *testing.B) {
-			s := NewXVT(80, 24, DefaultScrollback)
-			b.SetBytes(int64(len(in)))
-			for b.Loop() {
-				s.Write([]byte(in))
-			}
-		})
-	}
-}
-
-func BenchmarkSnapshot(b *testing.B) {
-	s := NewXVT(80, 24, 0)
-	s.Write([]byte(strings.Repeat("some words and more ", 90)))
-	i := 0
-	for b.Loop() {
-		i++
-		s.Write(fmt.Appendf(nil, "\x1b[1;1H%d", i))
-		s.Snapshot()
 	}
 }

@@ -28,18 +28,15 @@ type xvt struct {
 	wrapped     []bool
 	mainWrapped []bool // while the alternate screen is shown
 	last        rune   // for REP
-	tabs        []bool
+	tabs        tabStops
 	sets        charsets
 	saved       [2]savedCursor // main, alternate
 	mode        modes
-	title       string
-	colours     map[int]string
 	sgr         string // the last rendition, for DECRQSS
 	pen         string // all renditions since the last reset
 
+	answers answers
 	back    scrollback
-	replies []byte
-	dropped int // reply bytes that nobody fetched
 
 	dirty  bool
 	shot   *Snapshot
@@ -59,14 +56,12 @@ type savedCursor struct {
 // NewXVT returns an engine over charmbracelet/x/vt that keeps the given number
 // of scrollback lines.
 func NewXVT(cols, rows, scrollbackLines int) Screen {
-	x := &xvt{back: scrollback{limit: min(max(scrollbackLines, 0), maxScrollback)}}
-	x.cols, x.rows = clampSide(cols), clampSide(rows)
+	x := &xvt{cols: clampSide(cols), rows: clampSide(rows)}
+	x.back = newScrollback(scrollbackLines, x.cols)
 	x.p.do = x
 	x.build()
 	return x
 }
-
-func clampSide(n int) int { return min(max(n, 1), MaxSide) }
 
 // build makes a fresh emulator and forgets what a reset forgets.
 func (x *xvt) build() {
@@ -87,9 +82,9 @@ func (x *xvt) forget() {
 	x.emit("\x1b[?7l")
 	x.top, x.bot, x.wrapNext, x.last = 0, x.rows, false, 0
 	x.wrapped = make([]bool, x.rows)
-	x.tabs = defaultTabs(x.cols)
+	x.tabs = defaultTabs()
 	x.sets, x.saved, x.mode = charsets{}, [2]savedCursor{}, newModes()
-	x.colours, x.sgr, x.pen, x.mainWrapped = nil, "", "", nil
+	x.answers.colours, x.sgr, x.pen, x.mainWrapped = nil, "", "", nil
 	x.dirty = true
 }
 
@@ -115,10 +110,11 @@ func (x *xvt) step(p []byte) (taken int) {
 	}()
 	taken = x.flood(p)
 	for end := min(len(p), taken+stepMax); taken < end; {
-		if n := x.asciiRun(p[taken:end]); n > 1 {
-			x.printRun(p[taken : taken+n])
-			taken += n
-			continue
+		if x.p.state == ground && len(x.p.utf) == 0 {
+			if n := x.text(p[taken:end]); n > 0 {
+				taken += n
+				continue
+			}
 		}
 		taken++
 		x.p.next(p[taken-1])
@@ -126,16 +122,13 @@ func (x *xvt) step(p []byte) (taken int) {
 	return taken
 }
 
-// asciiRun is how many bytes at the start of p are plain characters that need
-// no translation.
-func (x *xvt) asciiRun(p []byte) int {
-	if x.p.state != ground || len(x.p.utf) > 0 || x.mode.insert || x.sets != (charsets{}) {
+// text prints plain characters that need no translation.
+func (x *xvt) text(b []byte) int {
+	if x.mode.insert || x.sets != (charsets{}) {
 		return 0
 	}
-	n := 0
-	for n < len(p) && p[n] >= 0x20 && p[n] < 0x7f {
-		n++
-	}
+	n := asciiRun(b)
+	x.printRun(b[:n])
 	return n
 }
 
@@ -337,23 +330,16 @@ func (x *xvt) Snapshot() *Snapshot {
 	if !x.dirty && x.shot != nil {
 		return x.shot
 	}
-	s := &Snapshot{Cols: x.cols, Rows: x.rows, Hidden: x.mode.hidden, Title: x.title,
+	s := &Snapshot{Cols: x.cols, Rows: x.rows, Hidden: x.mode.hidden, Title: x.answers.title,
 		AltScreen: x.alt(), Mouse: x.mode.mouse != 0, Paste: x.mode.paste,
-		Scrollback: x.back.len(), Version: 1,
-		Lines: make([]string, x.rows), Wrapped: append([]bool(nil), x.wrapped...)}
+		Scrollback: x.back.len(),
+		Lines:      make([]string, x.rows), Wrapped: append([]bool(nil), x.wrapped...)}
 	for y := range s.Lines {
 		s.Lines[y] = x.line(y)
 	}
 	s.Col, s.Row = x.cursor()
 	x.dirty = false
-	if x.shot != nil {
-		s.Version = x.shot.Version
-		if s.same(x.shot) {
-			s.Lines, s.Wrapped = x.shot.Lines, x.shot.Wrapped
-		} else {
-			s.Version++
-		}
-	}
+	s.follow(x.shot)
 	x.shot = s
 	return s
 }
@@ -367,11 +353,3 @@ func (x *xvt) Scrollback(from, to int64) (lines []string, first, next int64) {
 func (x *xvt) Faults() int { return x.faults }
 
 func (x *xvt) alt() bool { return x.e != x.main }
-
-func defaultTabs(cols int) []bool {
-	tabs := make([]bool, cols)
-	for i := 8; i < cols; i += 8 {
-		tabs[i] = true
-	}
-	return tabs
-}

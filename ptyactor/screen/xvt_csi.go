@@ -46,7 +46,7 @@ func (x *xvt) plainEscape(final byte) {
 	case 'O':
 		x.sets.single = 3
 	case 'Z':
-		x.reply(deviceAttributes)
+		x.answers.reply(deviceAttributes)
 	case 'n':
 		x.sets.gl = 2
 	case 'o':
@@ -59,13 +59,11 @@ func (x *xvt) plainEscape(final byte) {
 func (x *xvt) fullReset() {
 	x.e = x.main
 	x.emit("\x1bc")
-	x.title = ""
 	x.forget()
 }
 
 func (x *xvt) softReset() {
-	x.mode.hidden, x.mode.origin, x.mode.insert, x.mode.cursorKeys, x.mode.keypad = false, false, false, false, false
-	x.mode.autowrap = true
+	x.mode.soft()
 	x.sets = charsets{}
 	cx, cy := x.cursor()
 	x.top, x.bot = 0, x.rows
@@ -110,7 +108,7 @@ func (x *xvt) csi(s *sequence) {
 	case s.inter == '!' && s.final == 'p':
 		x.softReset()
 	default:
-		x.query(s)
+		x.answers.query(s, x.status())
 	}
 }
 
@@ -199,14 +197,14 @@ func (x *xvt) edits(s *sequence) {
 		x.clearTabs(s.param(0, 0))
 	case 'h', 'l':
 		for i := range s.n {
-			x.ansiMode(s.params[i], s.final == 'h')
+			x.mode.ansi(s.params[i], s.final == 'h')
 		}
 	case 'm':
 		x.rendition(s)
 	case 'r':
 		x.margins(s.param(0, 1), s.param(1, x.rows))
 	default:
-		x.query(s)
+		x.answers.query(s, x.status())
 	}
 }
 
@@ -215,7 +213,7 @@ func (x *xvt) repeat(n int) {
 		return
 	}
 	n = min(n, x.cols*x.rows)
-	if x.last < 0x80 && x.asciiRun([]byte{byte(x.last)}) == 1 {
+	if x.last < 0x80 && !x.mode.insert && x.sets == (charsets{}) {
 		x.printRun(bytes.Repeat([]byte{byte(x.last)}, n))
 		return
 	}
@@ -230,7 +228,7 @@ func (x *xvt) clearTabs(which int) {
 		cx, _ := x.cursor()
 		x.tabs[cx] = false
 	case 3:
-		clear(x.tabs)
+		x.tabs = tabStops{}
 	}
 }
 

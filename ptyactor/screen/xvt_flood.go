@@ -42,17 +42,17 @@ func (x *xvt) pushScreen(p []byte) {
 	}
 	_, cy := x.cursor()
 	for y := 0; y <= cy; y++ {
-		x.back.push(x.line(y))
+		x.back.push([]byte(x.line(y)), x.wrapped[y], nil)
 	}
 }
 
 // pushText adds one line, in pieces of the screen's width.
 func (x *xvt) pushText(line []byte) {
 	for len(line) > x.cols {
-		x.back.push(string(bytes.TrimRight(line[:x.cols], " ")))
+		x.back.push(bytes.TrimRight(line[:x.cols], " "), true, nil)
 		line = line[x.cols:]
 	}
-	x.back.push(string(bytes.TrimRight(line, " ")))
+	x.back.push(bytes.TrimRight(line, " "), false, nil)
 }
 
 // plainLines is the ends of the lines in the prefix of p that holds only

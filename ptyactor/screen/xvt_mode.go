@@ -1,58 +1,13 @@
 package screen
 
-import "github.com/charmbracelet/x/vt"
+import (
+	"strings"
 
-// modes are the settings of a terminal, all of them ours.
-type modes struct {
-	autowrap, reverseWrap, origin, insert, newline bool
-	cursorKeys, keypad, backarrow                  bool
-	hidden, blink, reverse                         bool
-	paste, focus, sync                             bool
-	mouse                                          int // 0, 9, 1000, 1002, 1003
-	mouseSGR, mouseUTF8, altScroll                 bool
-}
-
-func newModes() modes { return modes{autowrap: true} }
+	"github.com/charmbracelet/x/vt"
+)
 
 // Modes implements Screen.
-func (x *xvt) Modes() Modes {
-	m := &x.mode
-	return Modes{AppCursor: m.cursorKeys, AppKeypad: m.keypad, NewLine: m.newline, BackarrowIsBS: m.backarrow,
-		BracketedPaste: m.paste, Mouse: m.mouse != 0, Synchronized: m.sync}
-}
-
-// flag is the setting behind a private mode that is only remembered.
-func (m *modes) flag(mode int) *bool {
-	switch mode {
-	case 1:
-		return &m.cursorKeys
-	case 5:
-		return &m.reverse
-	case 7:
-		return &m.autowrap
-	case 12:
-		return &m.blink
-	case 45:
-		return &m.reverseWrap
-	case 66:
-		return &m.keypad
-	case 67:
-		return &m.backarrow
-	case 1004:
-		return &m.focus
-	case 1005:
-		return &m.mouseUTF8
-	case 1006:
-		return &m.mouseSGR
-	case 1007:
-		return &m.altScroll
-	case 2004:
-		return &m.paste
-	case 2026:
-		return &m.sync
-	}
-	return nil
-}
+func (x *xvt) Modes() Modes { return x.mode.public() }
 
 // privateMode sets or resets a DEC mode; unknown ones are ignored.
 func (x *xvt) privateMode(mode int, on bool) {
@@ -67,10 +22,7 @@ func (x *xvt) privateMode(mode int, on bool) {
 	case 25:
 		x.mode.hidden = !on
 	case 9, 1000, 1002, 1003:
-		x.mode.mouse = 0
-		if on {
-			x.mode.mouse = mode
-		}
+		x.mode.setMouse(mode, on)
 	case 47, 1047:
 		x.switchScreen(on)
 	case 1048:
@@ -130,46 +82,19 @@ func fit(b []bool, n int) []bool {
 	return out
 }
 
-// ansiMode sets or resets one of the modes without question mark.
-func (x *xvt) ansiMode(mode int, on bool) {
-	switch mode {
-	case 4:
-		x.mode.insert = on
-	case 20:
-		x.mode.newline = on
-	}
+// status is what the answers to queries are about.
+func (x *xvt) status() status {
+	cx, cy := x.cursor()
+	return status{cols: x.cols, rows: x.rows, x: cx, y: cy, top: x.top, bot: x.bot, origin: x.mode.origin,
+		rendition: strings.TrimPrefix(strings.TrimPrefix(x.sgr, "0"), ";"), cursorStyle: 1,
+		setting: func(mode int, private bool) int {
+			return x.mode.setting(mode, private, x.alt(), x.savedSlot().set)
+		}}
 }
 
-// setting answers DECRQM: 1 set, 2 reset, 0 unknown.
-func (x *xvt) setting(mode int, private bool) int {
-	var on bool
-	switch {
-	case !private && mode == 4:
-		on = x.mode.insert
-	case !private && mode == 20:
-		on = x.mode.newline
-	case !private:
-		return 0
-	case x.mode.flag(mode) != nil:
-		on = *x.mode.flag(mode)
-	default:
-		switch mode {
-		case 6:
-			on = x.mode.origin
-		case 25:
-			on = !x.mode.hidden
-		case 47, 1047, 1049:
-			on = x.alt()
-		case 1048:
-			on = x.savedSlot().set
-		case 9, 1000, 1002, 1003:
-			on = x.mode.mouse == mode
-		default:
-			return 0
-		}
-	}
-	if on {
-		return 1
-	}
-	return 2
-}
+// Replies implements Screen.
+func (x *xvt) Replies() []byte { return x.answers.take() }
+
+func (x *xvt) osc(data []byte, bell bool) { x.answers.osc(data, bell) }
+
+func (x *xvt) dcs(s *sequence, data []byte) { x.answers.dcs(s, data, x.status()) }

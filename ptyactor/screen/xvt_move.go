@@ -43,22 +43,14 @@ func (x *xvt) backspace(cx, cy int) {
 // tabForward goes to the nth next stop, or the last column.
 func (x *xvt) tabForward(n int) {
 	cx, cy := x.cursor()
-	for ; n > 0 && cx < x.cols-1; n-- {
-		for cx++; cx < x.cols-1 && !x.tabs[cx]; cx++ {
-		}
-	}
 	pending := x.wrapNext
-	x.moveTo(cx, cy)
+	x.moveTo(x.tabs.next(cx, n, x.cols), cy)
 	x.wrapNext = pending
 }
 
 func (x *xvt) tabBack(n int) {
 	cx, cy := x.cursor()
-	for ; n > 0 && cx > 0; n-- {
-		for cx--; cx > 0 && !x.tabs[cx]; cx-- {
-		}
-	}
-	x.moveTo(cx, cy)
+	x.moveTo(x.tabs.previous(cx, n), cy)
 }
 
 // lineFeed moves down, scrolling the region at its bottom. The column stays,
@@ -93,7 +85,7 @@ func (x *xvt) scrollUp(y, n int) {
 	}
 	if y == 0 && !x.alt() {
 		for i := range n {
-			x.back.push(x.line(i))
+			x.back.push([]byte(x.line(i)), x.wrapped[i], nil)
 		}
 	}
 	x.emitCSI('H', y+1, 1)

@@ -38,14 +38,12 @@ func (x *xvt) settle(cols, rows, cx, cy int) {
 	if x.mainWrapped != nil {
 		x.mainWrapped = fit(x.mainWrapped, rows)
 	}
-	old := x.tabs
-	x.tabs = defaultTabs(cols)
-	copy(x.tabs, old)
 	for i := range x.saved {
 		s := &x.saved[i]
 		s.x, s.y = min(s.x, cols-1), min(max(s.y, 0), rows-1)
 	}
 	x.moveTo(cx, cy)
+	x.back.fit(cols)
 }
 
 // resizeMain gives the main screen, which is selected, another size, and
@@ -57,7 +55,7 @@ func (x *xvt) resizeMain(cols, rows int) (cx, cy int) {
 	x.emit("\x1b[r")
 	if n := cy - rows + 1; n > 0 {
 		for i := range n {
-			x.back.push(x.line(i))
+			x.back.push([]byte(x.line(i)), x.wrapped[i], nil)
 		}
 		x.emitCSI('H', 1, 1)
 		x.emitCSI('M', n)
@@ -86,11 +84,11 @@ func (x *xvt) pullBack(n int) int {
 	x.emit("\x1b[m")
 	x.emitCSI('L', n)
 	copy(x.wrapped[n:], x.wrapped)
-	clear(x.wrapped[:n])
 	for y := n - 1; y >= 0; y-- {
-		line, _ := x.back.pop()
+		line := x.back.pop()
+		x.wrapped[y] = line.wrapped
 		at := 0
-		for _, r := range line {
+		for _, r := range line.text {
 			w := width(r)
 			if w == 0 {
 				x.combineAt(at, y, r)
