@@ -35,8 +35,8 @@ type Options struct {
 
 // How long things stay where they are.
 const (
-	foldDelay  = 40 * time.Millisecond // first unfolded record to fold
-	flushDelay = 3 * time.Millisecond  // write to group flush
+	foldDelay  = 45 * time.Millisecond // first unfolded record to fold
+	flushDelay = 4 * time.Millisecond  // write to group flush
 	lockWait   = 2 * time.Second       // for another process to let go of the store
 	storeName  = "store.db"
 )

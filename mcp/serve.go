@@ -112,6 +112,8 @@ func (p *peer) frame(ctx context.Context, line []byte) {
 	case req.method == "":
 	case req.id == nil:
 		p.notification(ctx, req)
+	case req.method == "ping": // asks whether frames are read, which nothing else may hold up
+		p.conn.Send(resultFrame(bytes.Clone(req.id), json.RawMessage("{}")))
 	default:
 		p.request(ctx, req, len(line))
 	}

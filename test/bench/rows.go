@@ -45,6 +45,7 @@ func (b *bench) allRows() []row {
 		{key: "exec.16.nu", what: "exec `1 + 1`, 16 in flight", unit: perSec, ours: b.throughput(b.shoal, onePlusOne, pipelined),
 			ref: "nushell", peer: b.throughput(b.nushell, nuOnePlusOne, 1000), least: 2},
 	}
+	rows = append(rows, b.besideRows()...)
 	rows = append(rows, b.memoryRows()...)
 	rows = append(rows, b.startRows()...)
 	return append(rows, b.languageRows()...)
