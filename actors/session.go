@@ -31,7 +31,7 @@ func (s *session) Receive(ctx actor.Context) {
 	case sessionLoaded:
 		s.loaded(ctx)
 	case messages.Attach, messages.Detached, messages.Exec, messages.AbandonExec, messages.ApplyPlan,
-		messages.GetValue, messages.ViewSession, messages.OpenTerminal, messages.CloseSession:
+		messages.GetValue, messages.ReadSource, messages.ViewSession, messages.OpenTerminal, messages.CloseSession:
 		s.request(ctx, m, ctx.Sender())
 	case runMoved:
 		s.moved(ctx, m.Num)
@@ -112,6 +112,8 @@ func (s *session) request(ctx actor.Context, msg any, to *actor.PID) {
 		s.apply(ctx, m, to)
 	case messages.GetValue:
 		h.d.serve("value.get", to, func() messages.Raw { return h.getValue(m.Params, s.tasks) })
+	case messages.ReadSource:
+		h.d.serve(m.Op, to, func() messages.Raw { return h.readSource(m, s.tasks) })
 	case messages.OpenTerminal:
 		s.openTerminal(m, to)
 	case messages.CloseSession:

@@ -323,7 +323,7 @@ func (h *sessionHost) mayRead(p messages.Principal) func(name string) bool {
 
 // envView is the environment as shown to a principal, who may read some of it:
 // those names in order, and their values.
-func envView(environ []string, may func(string) bool) any {
+func envView(environ []string, may func(string) bool) messages.EnvView {
 	names := make([]string, 0, len(environ))
 	vars := make(map[string]string, len(environ))
 	for _, kv := range environ {
@@ -334,24 +334,11 @@ func envView(environ []string, may func(string) bool) any {
 		names = append(names, name)
 		vars[name] = strings.ToValidUTF8(v, "\uFFFD")
 	}
-	return struct {
-		Granted bool              `json:"granted"`
-		Names   []string          `json:"names"`
-		Env     map[string]string `json:"env"`
-	}{len(names) > 0 || may == nil, names, vars}
+	return messages.EnvView{Granted: len(names) > 0 || may == nil, Names: names, Env: vars}
 }
 
 // emptyReef is the tool resolution view of a session without manifest.
-var emptyReef = struct {
-	ActiveScope *string           `json:"active_scope"`
-	Hermetic    bool              `json:"hermetic"`
-	Lock        *string           `json:"lock"`
-	Policy      string            `json:"policy"`
-	Revision    int               `json:"revision"`
-	Bindings    []struct{}        `json:"bindings"`
-	Runners     map[string]string `json:"runners"`
-	Problems    []struct{}        `json:"problems"`
-}{Policy: "auto", Bindings: []struct{}{}, Runners: map[string]string{}, Problems: []struct{}{}}
+var emptyReef = messages.ReefView{Policy: "auto", Bindings: []struct{}{}, Runners: map[string]string{}, Problems: []struct{}{}}
 
 // A session can answer an answered run again, for callers that ask twice after
 // a crash: the newest answersKept for good, others for answerTime unless their

@@ -22,7 +22,7 @@ func TestBeforeAttachment(t *testing.T) {
 		case m.Name == "session.attach":
 			continue
 		case m.Class == wire.Public:
-			want = -32601 // or served, once it is
+			want = -32602
 		}
 		c.code(want, m.Name, map[string]any{"nonsense": []int{1}})
 	}

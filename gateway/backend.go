@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"sync/atomic"
 
 	"shoal.dev/shoal/messages"
@@ -43,8 +44,11 @@ func (b *backend) ownerOnly(what string) *messages.Error {
 		With(map[string]string{"dimension": "session", "target": what})
 }
 
-// handler serves one method.
-type handler func(b *backend, params json.RawMessage) (wire.Call, *messages.Error)
+// handler serves one method, whose params are read into the given type.
+type handler struct {
+	params reflect.Type
+	serve  func(b *backend, params json.RawMessage) (wire.Call, *messages.Error)
+}
 
 // handlers is every method that this kernel serves.
 var handlers = map[string]handler{
@@ -53,6 +57,9 @@ var handlers = map[string]handler{
 	"session.cwd":     viewOf("cwd"),
 	"session.list":    with((*backend).listSessions),
 	"session.close":   with((*backend).closeSession),
+	"parse":           with((*backend).parse),
+	"complete":        with((*backend).complete),
+	"explain":         with((*backend).explain),
 	"exec":            with((*backend).exec),
 	"value.get":       with((*backend).getValue),
 	"blob.get":        with((*backend).getBlob),
@@ -96,7 +103,7 @@ func (b *backend) Begin(method string, params json.RawMessage) (wire.Call, *mess
 	if b.g.refuse.Load() {
 		return nil, stopping()
 	}
-	return h(b, params)
+	return h.serve(b, params)
 }
 
 // stopping is the refusal of new work.
@@ -113,9 +120,9 @@ type noParams struct{}
 
 // with decodes a method's params, strictly, before it is served.
 func with[P any](serve func(*backend, P) (wire.Call, *messages.Error)) handler {
-	return func(b *backend, params json.RawMessage) (wire.Call, *messages.Error) {
+	return handler{reflect.TypeFor[P](), func(b *backend, params json.RawMessage) (wire.Call, *messages.Error) {
 		return decoded(params, func(p P) (wire.Call, *messages.Error) { return serve(b, p) })
-	}
+	}}
 }
 
 func decoded[P any](params json.RawMessage, serve func(P) (wire.Call, *messages.Error)) (wire.Call, *messages.Error) {
@@ -146,7 +153,7 @@ func (b *backend) closeSession(p closeSessionParams) (wire.Call, *messages.Error
 	}
 	return ask(b, b.g.o.To.Sessions, messages.CloseSession{Session: p.Session, Principal: b.principal},
 		func(d messages.Done) (json.RawMessage, *messages.Error) {
-			return messages.JSON(map[string]any{"session": p.Session, "closed": true}), d.Err
+			return messages.JSON(messages.ClosedSession{Session: p.Session, Closed: true}), d.Err
 		}), nil
 }
 
@@ -160,7 +167,7 @@ func (b *backend) shutdown(noParams) (wire.Call, *messages.Error) {
 	}
 	return funcCall(func(context.Context) (json.RawMessage, *messages.Error) {
 		b.g.o.Shutdown()
-		return messages.JSON(map[string]bool{"stopping": true}), nil
+		return messages.JSON(messages.Stopping{Stopping: true}), nil
 	}), nil
 }
 

@@ -99,7 +99,11 @@ func (k *conn) first(ctx context.Context, req wire.Request, id json.RawMessage) 
 	case m.Class != wire.Public:
 		return nil, "", messages.Errorf(messages.CodeNotAttached, "attach first: call session.attach before %s", m.Name)
 	case m.Name != "session.attach":
-		return nil, "", notServed(m.Name)
+		answer, refusal := k.g.fresh(m.Name, bytes.Clone(req.Params))
+		if refusal == nil && id != nil {
+			k.wire.Send(wire.AppendResult(nil, id, answer))
+		}
+		return nil, "", refusal
 	}
 	var p messages.AttachParams
 	if err := wire.Decode(bytes.Clone(req.Params), &p); err != nil {

@@ -126,7 +126,7 @@ func (b *backend) publishEvent(p publishEventParams) (wire.Call, *messages.Error
 		if err != nil {
 			return nil, err
 		}
-		return messages.JSON(map[string]any{"channel": p.Channel, "seq": seq}), nil
+		return messages.JSON(messages.EventPublished{Channel: p.Channel, Seq: seq}), nil
 	}), nil
 }
 

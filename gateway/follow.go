@@ -49,7 +49,7 @@ func (h *rawHandler) subscribe(p subscribeParams) (wire.Call, *messages.Error) {
 		if err := h.follow(p.Channel, p.Since); err != nil {
 			return nil, err
 		}
-		return messages.JSON(map[string]any{"channel": p.Channel, "subscribed": true}), nil
+		return messages.JSON(messages.Subscribed{Channel: p.Channel, Subscribed: true}), nil
 	}), nil
 }
 
@@ -60,7 +60,7 @@ type unsubscribeParams struct {
 func (h *rawHandler) unsubscribe(p unsubscribeParams) (wire.Call, *messages.Error) {
 	return h.inTurn(func() (json.RawMessage, *messages.Error) {
 		was := h.stop(p.Channel)
-		return messages.JSON(map[string]any{"channel": p.Channel, "unsubscribed": was}), nil
+		return messages.JSON(messages.Unsubscribed{Channel: p.Channel, Unsubscribed: was}), nil
 	}), nil
 }
 
@@ -136,10 +136,7 @@ func (h *rawHandler) pump(ctx context.Context, channel string, cursor Cursor, s 
 
 func eventFrame(channel string, ev messages.Event, dropped *messages.Dropped) json.RawMessage {
 	if dropped != nil {
-		return messages.JSON(struct {
-			Channel string `json:"channel"`
-			messages.Dropped
-		}{channel, *dropped})
+		return messages.JSON(messages.ChannelDropped{Channel: channel, Dropped: *dropped})
 	}
 	ev.Channel = channel
 	return messages.JSON(ev)

@@ -72,8 +72,11 @@ type Options struct {
 	// Jobs tells when the tasks of a session have changed, until it is stopped.
 	Jobs func(messages.SessionName) (changed <-chan struct{}, stop func())
 	// Caps describes what a principal may do.
-	Caps     func(messages.Principal) (messages.Caps, bool)
-	Info     func() any // kernel.info
+	Caps func(messages.Principal) (messages.Caps, bool)
+	Info func() any // kernel.info, a messages.KernelInfo
+	// Fresh answers parse and complete before a connection is attached. It does
+	// not panic.
+	Fresh    func(messages.ReadSource) messages.Raw
 	Shutdown func()
 }
 

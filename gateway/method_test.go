@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"shoal.dev/shoal/gateway"
 	"shoal.dev/shoal/wire"
 )
 
@@ -138,4 +139,24 @@ func TestSessionsAreApart(t *testing.T) {
 	b.code(-32012, "plan.get", map[string]any{"plan_ref": plan})
 	b.code(-32012, "plan.apply", map[string]any{"plan_ref": plan})
 	a.ok("task.cancel", map[string]any{"task": task})
+}
+
+// What is served has a contract, and what has one is served.
+func TestContracts(t *testing.T) {
+	w := newWorld(t)
+	c := w.attach("s")
+	has := map[string]bool{}
+	for _, m := range gateway.Contracts() {
+		has[m.Method.Name] = true
+		if m.Params == nil || len(m.Results) == 0 {
+			t.Errorf("%s: params %v, results %v", m.Method.Name, m.Params, m.Results)
+		}
+	}
+	for _, m := range wire.Methods {
+		a := c.call(m.Name, map[string]any{"no_such_property": 1})
+		served := a.Error == nil || a.Error.Code != -32601
+		if served != has[m.Name] {
+			t.Errorf("%s: served %v, contract %v", m.Name, served, has[m.Name])
+		}
+	}
 }

@@ -65,11 +65,11 @@ func (b *backend) blobPiece(hash string, offset, limit int64) (json.RawMessage, 
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, messages.Errorf(messages.CodeInternal, "read content val:blake3:%s: %v", hash, err)
 	}
-	out := map[string]any{
-		"hash": hash, "len": n, "offset": offset, "data_base64": base64.StdEncoding.EncodeToString(buf[:got]),
+	out := messages.BlobPiece{
+		Hash: hash, Len: n, Offset: offset, DataBase64: base64.StdEncoding.EncodeToString(buf[:got]),
 	}
 	if next := offset + int64(got); next < n {
-		out["next"] = next
+		out.Next = &next
 	}
 	return messages.JSON(out), nil
 }

@@ -134,8 +134,18 @@ func (c *completer) inText() bool {
 
 func (c *completer) add(label, kind, detail string) {
 	if strings.HasPrefix(label, c.src[c.start:c.cursor]) {
-		c.out = append(c.out, Candidate{label, kind, detail, Replacement{c.start, c.cursor}})
+		c.out = append(c.out, Candidate{label, kind, brief(detail), Replacement{c.start, c.cursor}})
 	}
+}
+
+// maxDetail is how many characters of a detail are given.
+const maxDetail = 120
+
+func brief(text string) string {
+	if runes := []rune(text); len(runes) > maxDetail {
+		return string(runes[:maxDetail-1]) + "…"
+	}
+	return text
 }
 
 // names are what a word of its own can be.

@@ -92,6 +92,13 @@ type Dropped struct {
 	LatestSeq uint64 `json:"latest_seq"`
 }
 
+// ChannelDropped is what an event notification carries in place of events that
+// are lost.
+type ChannelDropped struct {
+	Channel string `json:"channel"`
+	Dropped
+}
+
 // TranscriptEvent is the payload of session.transcript: a value that was kept.
 type TranscriptEvent struct {
 	Ref        Ref       `json:"ref"`
