@@ -193,7 +193,7 @@ func headCat(c *interp.HeadCall) (value.Value, error) {
 			content = b
 			continue
 		}
-		content = append(content, b...)
+		content = value.Extend(content, b)
 	}
 	return value.NewBytes(content), nil
 }

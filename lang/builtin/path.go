@@ -203,7 +203,7 @@ func pathRead(c *interp.Call, _ []value.Value) (value.Value, error) {
 	if !utf8.Valid(b) {
 		return value.Null, hintErr(c.Span, value.CodeUTF8, "use .read_bytes", "read %s: not UTF-8", lossy(c.Recv.AsStr()))
 	}
-	return value.Str(string(b)), nil
+	return value.Str(value.TextOf(b)), nil
 }
 
 func pathReadBytes(c *interp.Call, _ []value.Value) (value.Value, error) {
@@ -219,7 +219,7 @@ func pathLines(c *interp.Call, _ []value.Value) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
-	return strList(c, splitLines(value.Lossy(b)))
+	return linesOf(c, value.Lossy(b))
 }
 
 func pathExists(c *interp.Call, _ []value.Value) (value.Value, error) {

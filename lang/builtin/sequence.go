@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"math"
-	"strings"
 
 	"shoal.dev/shoal/lang/interp"
 	"shoal.dev/shoal/lang/value"
@@ -10,6 +9,9 @@ import (
 
 // maxItems is how long a materialised sequence may be.
 const maxItems = interp.MaxItems
+
+// checkEvery is after how many items a loop looks whether it was cancelled.
+const checkEvery = 4096
 
 var sequences = kindSet(value.KindList, value.KindTable, value.KindRange, value.KindGlob)
 
@@ -108,6 +110,11 @@ func walk(c *interp.Call, v value.Value, f func(value.Value) (bool, error)) erro
 	if v.Kind() == value.KindRange {
 		r := v.AsRange()
 		for i := range r.Len() {
+			if i%checkEvery == checkEvery-1 {
+				if err := c.M.Check(); err != nil {
+					return err
+				}
+			}
 			if more, err := f(value.Int(r.Start + i)); err != nil || !more {
 				return err
 			}
@@ -118,7 +125,12 @@ func walk(c *interp.Call, v value.Value, f func(value.Value) (bool, error)) erro
 	if err != nil {
 		return err
 	}
-	for _, x := range all {
+	for i, x := range all {
+		if i%checkEvery == checkEvery-1 {
+			if err := c.M.Check(); err != nil {
+				return err
+			}
+		}
 		if more, err := f(x); err != nil || !more {
 			return err
 		}
@@ -250,7 +262,7 @@ func seqMap(c *interp.Call, a []value.Value) (value.Value, error) {
 	}
 	err = walk(c, c.Recv, func(x value.Value) (bool, error) {
 		y, err := f.Call1(x)
-		out = append(out, y)
+		out = append(value.Room(out, 1), y)
 		return true, err
 	})
 	return value.NewList(out), err
@@ -277,7 +289,7 @@ func seqFlatMap(c *interp.Call, a []value.Value) (value.Value, error) {
 		if len(out)+len(part) > maxItems {
 			return false, tooLong(c)
 		}
-		out = append(out, part...)
+		out = value.Extend(out, part)
 		return true, nil
 	})
 	return value.NewList(out), err
@@ -306,7 +318,7 @@ func seqWhere(c *interp.Call, a []value.Value) (value.Value, error) {
 			if len(out) == maxItems {
 				return false, tooLong(c)
 			}
-			out = append(out, x)
+			out = append(value.Room(out, 1), x)
 		}
 		return true, err
 	})
@@ -402,7 +414,7 @@ func seqFlatten(c *interp.Call, _ []value.Value) (value.Value, error) {
 		if len(out)+len(part) > maxItems {
 			return value.Null, tooLong(c)
 		}
-		out = append(out, part...)
+		out = value.Extend(out, part)
 	}
 	return value.NewList(out), nil
 }
@@ -471,15 +483,14 @@ func seqJoin(c *interp.Call, a []value.Value) (value.Value, error) {
 	if size > maxText {
 		return value.Null, codeErr(c.Span, "overflow", "join: more than %d bytes", maxText)
 	}
-	var b strings.Builder
-	b.Grow(size)
+	out := make([]byte, 0, size)
 	for i, x := range all {
 		if i > 0 {
-			b.WriteString(sep)
+			out = value.ExtendText(out, sep)
 		}
-		b.WriteString(x.AsStr())
+		out = value.ExtendText(out, x.AsStr())
 	}
-	return value.Str(b.String()), nil
+	return value.Str(value.TextOf(out)), nil
 }
 
 func seqContains(c *interp.Call, a []value.Value) (value.Value, error) {

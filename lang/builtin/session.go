@@ -34,10 +34,10 @@ func headEcho(c *interp.HeadCall) (value.Value, error) {
 			return codeErr(c.Span, value.CodeOverflow, "echo: more than %d bytes", maxText)
 		}
 		if out == nil {
-			out = []byte(text)
+			out = value.ExtendText(nil, text)
 			return nil
 		}
-		out = append(append(out, ' '), text...)
+		out = value.ExtendText(append(value.Room(out, 1), ' '), text)
 		return nil
 	}
 	for _, o := range w.args {
@@ -57,7 +57,7 @@ func headEcho(c *interp.HeadCall) (value.Value, error) {
 			}
 		}
 	}
-	return value.Str(string(out)), nil
+	return value.Str(value.TextOf(out)), nil
 }
 
 func headEnv(c *interp.HeadCall) (value.Value, error) {

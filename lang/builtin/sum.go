@@ -70,9 +70,9 @@ func concatStrs(c *interp.Call, all []value.Value) (value.Value, error) {
 	}
 	out := make([]byte, 0, size)
 	for _, x := range all {
-		out = append(out, x.AsStr()...)
+		out = value.ExtendText(out, x.AsStr())
 	}
-	return value.Str(string(out)), nil
+	return value.Str(value.TextOf(out)), nil
 }
 
 func concatLists(c *interp.Call, all []value.Value) (value.Value, error) {
@@ -84,7 +84,7 @@ func concatLists(c *interp.Call, all []value.Value) (value.Value, error) {
 	}
 	out := make([]value.Value, 0, n)
 	for _, x := range all {
-		out = append(out, x.AsList().Items...)
+		out = value.Extend(out, x.AsList().Items)
 	}
 	return value.NewList(out), nil
 }

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"iter"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -54,19 +55,38 @@ func textIsEmpty(c *interp.Call, _ []value.Value) (value.Value, error) {
 }
 
 func textLines(c *interp.Call, _ []value.Value) (value.Value, error) {
-	return strList(c, splitLines(c.Recv.AsStr()))
+	return linesOf(c, c.Recv.AsStr())
 }
 
-// splitLines cuts at newlines; a final one ends the last line, and a carriage
+// linesOf cuts at newlines; a final one ends the last line, and a carriage
 // return before one belongs to it.
-func splitLines(s string) []string {
-	lines := make([]string, 0, strings.Count(s, "\n")+1)
-	for s != "" {
-		line, rest, _ := strings.Cut(s, "\n")
-		lines = append(lines, strings.TrimSuffix(line, "\r"))
-		s = rest
+func linesOf(c *interp.Call, s string) (value.Value, error) {
+	return strSeq(c, func(yield func(string) bool) {
+		for line := range strings.Lines(s) {
+			line, _ = strings.CutSuffix(line, "\n")
+			if !yield(strings.TrimSuffix(line, "\r")) {
+				return
+			}
+		}
+	})
+}
+
+// strSeq is a list of the parts.
+func strSeq(c *interp.Call, parts iter.Seq[string]) (value.Value, error) {
+	var made value.Maker
+	var out []value.Value
+	for s := range parts {
+		if len(out) == maxItems {
+			return value.Null, tooLong(c)
+		}
+		if len(out)%checkEvery == 0 {
+			if err := c.M.Check(); err != nil {
+				return value.Null, err
+			}
+		}
+		out = append(value.Room(out, 1), made.Str(s))
 	}
-	return lines
+	return value.NewList(out), nil
 }
 
 // strList is a list of strs.
@@ -83,23 +103,27 @@ func strList(c *interp.Call, parts []string) (value.Value, error) {
 }
 
 func textWords(c *interp.Call, _ []value.Value) (value.Value, error) {
-	return strList(c, strings.Fields(c.Recv.AsStr()))
+	return strSeq(c, strings.FieldsSeq(c.Recv.AsStr()))
 }
 
 func textChars(c *interp.Call, _ []value.Value) (value.Value, error) {
-	s := c.Recv.AsStr()
-	n := utf8.RuneCountInString(s)
+	return characters(c, c.Recv.AsStr())
+}
+
+// characters is the list of the characters of s between the ends.
+func characters(c *interp.Call, s string, ends ...value.Value) (value.Value, error) {
+	n := utf8.RuneCountInString(s) + 2*len(ends)
 	if n > maxItems {
 		return value.Null, tooLong(c)
 	}
 	var made value.Maker
-	out := make([]value.Value, 0, n)
+	out := append(make([]value.Value, 0, n), ends...)
 	for len(s) > 0 {
 		_, size := utf8.DecodeRuneInString(s)
 		out = append(out, made.Str(s[:size]))
 		s = s[size:]
 	}
-	return value.NewList(out), nil
+	return value.NewList(append(out, ends...)), nil
 }
 
 func textTrim(c *interp.Call, _ []value.Value) (value.Value, error) {
@@ -137,14 +161,7 @@ func textSplit(c *interp.Call, a []value.Value) (value.Value, error) {
 		return splitAt(c, s, sep)
 	}
 	// An empty separator matches before, between and after all characters.
-	parts := make([]string, 0, len(s)+2)
-	parts = append(parts, "")
-	for len(s) > 0 {
-		_, size := utf8.DecodeRuneInString(s)
-		parts = append(parts, s[:size])
-		s = s[size:]
-	}
-	return strList(c, append(parts, ""))
+	return characters(c, s, value.Str(""))
 }
 
 // splitAt cuts s at sep without a list of parts in between.
@@ -177,14 +194,6 @@ func textContains(c *interp.Call, a []value.Value) (value.Value, error) {
 	return value.Bool(strings.Contains(c.Recv.AsStr(), a[0].AsStr())), nil
 }
 
-// textOrOverflow is s as a value unless it is too long to keep.
-func textOrOverflow(c *interp.Call, s string) (value.Value, error) {
-	if len(s) > maxText {
-		return value.Null, codeErr(c.Span, value.CodeOverflow, "%s: more than %d bytes", c.Name, maxText)
-	}
-	return value.Str(s), nil
-}
-
 func textReplace(c *interp.Call, a []value.Value) (value.Value, error) {
 	s, with := c.Recv.AsStr(), a[1].AsStr()
 	if a[0].Kind() == value.KindStr {
@@ -195,11 +204,12 @@ func textReplace(c *interp.Call, a []value.Value) (value.Value, error) {
 		}
 		return value.Str(strings.ReplaceAll(s, from, with)), nil
 	}
-	return textOrOverflow(c, a[0].AsRegex().Replace(s, with))
+	out, err := a[0].AsRegex().Replace(s, with, c.M.Check)
+	return value.Str(out), err
 }
 
 func textMatches(c *interp.Call, a []value.Value) (value.Value, error) {
-	return strList(c, a[0].AsRegex().FindAll(c.Recv.AsStr()))
+	return strList(c, a[0].AsRegex().FindAll(c.Recv.AsStr(), maxItems+1))
 }
 
 func textMatch(c *interp.Call, a []value.Value) (value.Value, error) {
@@ -298,5 +308,5 @@ func textReverse(c *interp.Call, _ []value.Value) (value.Value, error) {
 		copy(out[at:], s[:size])
 		s = s[size:]
 	}
-	return value.Str(string(out)), nil
+	return value.Str(value.TextOf(out)), nil
 }

@@ -139,7 +139,7 @@ func (c *compiler) interp(e *syntax.Interp) code {
 			}
 			switch v.Kind() {
 			case value.KindStr:
-				buf = append(buf, v.AsStr()...)
+				buf = value.ExtendText(buf, v.AsStr())
 			case value.KindSecret:
 				return m.fail(span, value.CodeType, "a secret cannot be put into a string")
 			default:
@@ -149,7 +149,7 @@ func (c *compiler) interp(e *syntax.Interp) code {
 				return m.raise(overflow("str"), span)
 			}
 		}
-		return value.Str(string(buf))
+		return value.Str(value.TextOf(buf))
 	}
 }
 

@@ -186,7 +186,7 @@ func concat(a, b string) (value.Value, *value.Error) {
 	if len(a)+len(b) > value.MaxText {
 		return value.Null, overflow("str").WithHint("a str holds at most 1 GiB")
 	}
-	return value.Str(a + b), nil
+	return value.Str(value.JoinText(a, b)), nil
 }
 
 func joinLists(a, b value.Value) (value.Value, *value.Error) {
@@ -198,7 +198,7 @@ func joinLists(a, b value.Value) (value.Value, *value.Error) {
 		return a.AsList().Append(y).Value(), nil
 	}
 	items := make([]value.Value, 0, len(x)+len(y))
-	return value.NewList(append(append(items, x...), y...)), nil
+	return value.NewList(value.Extend(value.Extend(items, x), y)), nil
 }
 
 // sequenceItems are the elements of a list or table; they must not be changed.

@@ -84,7 +84,7 @@ func (m *Machine) Collect(s *value.Stream, what string) ([]value.Value, error) {
 		if len(items) == MaxItems {
 			return false, overflow("sequence")
 		}
-		items = append(items, v)
+		items = append(value.Room(items, 1), v)
 		return true, nil
 	})
 	return items, err

@@ -30,7 +30,7 @@ func (l *List) Append(more []Value) *List {
 	if cap(items)-len(items) < len(more) || l.grown.Swap(true) {
 		n := len(items) + len(more)
 		items = make([]Value, len(l.Items), max(n, roomFor(len(l.Items))))
-		copy(items, l.Items)
+		copyPieces(items, l.Items)
 	}
-	return &List{kind: KindList, Items: append(items, more...)}
+	return &List{kind: KindList, Items: Extend(items, more)}
 }

@@ -2,7 +2,6 @@ package value
 
 import (
 	"regexp"
-	"strings"
 	"unsafe"
 )
 
@@ -53,16 +52,16 @@ func (r *Regex) Find(s string) []int {
 	return r.re.FindStringIndex(s)
 }
 
-// FindAll are the whole matches from left to right.
-func (r *Regex) FindAll(s string) []string {
+// FindAll are the whole matches from left to right, at most so many.
+func (r *Regex) FindAll(s string, most int) []string {
 	if !r.fast.simple() {
 		if r.fast.cannotMatch(s) {
 			return nil
 		}
-		return r.re.FindAllString(s, -1)
+		return r.re.FindAllString(s, most)
 	}
 	var all []string
-	for start, end := r.fast.find(s, 0); start >= 0; start, end = r.fast.find(s, end) {
+	for start, end := r.fast.find(s, 0); start >= 0 && len(all) < most; start, end = r.fast.find(s, end) {
 		all = append(all, s[start:end])
 	}
 	return all
@@ -82,29 +81,3 @@ func (r *Regex) Groups(s string) []int {
 
 // GroupNames are the names by group number; "" for those without, and for 0.
 func (r *Regex) GroupNames() []string { return r.re.SubexpNames() }
-
-// Replace replaces every match. In rep $1, $name and ${name} are groups and $$
-// is a dollar sign.
-func (r *Regex) Replace(s, rep string) string {
-	if r.fast.cannotMatch(s) {
-		return s
-	}
-	if !r.fast.simple() || strings.Contains(rep, "$") {
-		return r.re.ReplaceAllString(s, rep)
-	}
-	var b strings.Builder
-	from := 0
-	for start, end := r.fast.find(s, 0); start >= 0; start, end = r.fast.find(s, end) {
-		if from == 0 && b.Len() == 0 {
-			b.Grow(len(s))
-		}
-		b.WriteString(s[from:start])
-		b.WriteString(rep)
-		from = end
-	}
-	if from == 0 {
-		return s
-	}
-	b.WriteString(s[from:])
-	return b.String()
-}

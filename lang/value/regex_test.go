@@ -1,6 +1,7 @@
 package value
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -39,12 +40,12 @@ func TestRegex(t *testing.T) {
 			}
 			continue
 		}
-		if diff := cmp.Diff(c.want, v.AsRegex().FindAll(c.s)); diff != "" {
+		if diff := cmp.Diff(c.want, v.AsRegex().FindAll(c.s, len(c.s)+1)); diff != "" {
 			t.Errorf("%s on %q: %s", c.re, c.s, diff)
 		}
 	}
 	v := must(NewRegex(`(?<k>\w+)=(\w+)`)).AsRegex()
-	if got := v.Replace("a=b", "$2:${k}:$$:$1"); got != "b:a:$:a" {
+	if got := replaced(t, v, "a=b", "$2:${k}:$$:$1"); got != "b:a:$:a" {
 		t.Errorf("replace: %q", got)
 	}
 	if diff := cmp.Diff([]string{"", "k", ""}, v.GroupNames()); diff != "" {
@@ -70,7 +71,7 @@ func TestRegexFastPathsAgreeWithTheEngine(t *testing.T) {
 		}
 		r := v.AsRegex()
 		for _, s := range texts {
-			if diff := cmp.Diff(r.re.FindAllString(s, -1), r.FindAll(s)); diff != "" {
+			if diff := cmp.Diff(r.re.FindAllString(s, -1), r.FindAll(s, len(s)+1)); diff != "" {
 				t.Errorf("%q on %q, all: %s", pattern, s, diff)
 			}
 			if diff := cmp.Diff(r.re.FindStringIndex(s), r.Find(s)); diff != "" {
@@ -80,7 +81,7 @@ func TestRegexFastPathsAgreeWithTheEngine(t *testing.T) {
 				t.Errorf("%q on %q, groups: %s", pattern, s, diff)
 			}
 			for _, rep := range []string{"", "<>", "$0$0", "$$"} {
-				if got, want := r.Replace(s, rep), r.re.ReplaceAllString(s, rep); got != want {
+				if got, want := replaced(t, r, s, rep), r.re.ReplaceAllString(s, rep); got != want {
 					t.Errorf("%q on %q by %q: got %q, want %q", pattern, s, rep, got, want)
 				}
 			}
@@ -95,8 +96,41 @@ func BenchmarkRegexReplace10MB(b *testing.B) {
 		b.Run(pattern, func(b *testing.B) {
 			b.SetBytes(int64(len(s)))
 			for b.Loop() {
-				r.Replace(s, "N")
+				r.Replace(s, "N", goOn)
 			}
 		})
+	}
+}
+
+func goOn() error { return nil }
+
+func replaced(t *testing.T, r *Regex, s, rep string) string {
+	t.Helper()
+	got, err := r.Replace(s, rep, goOn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// A replacement that outgrows a text, or that is told to stop, ends early
+// whichever way the pattern is matched.
+func TestReplaceEnds(t *testing.T) {
+	s, stopped := strings.Repeat("ab", 20_000), errors.New("stopped")
+	for _, pattern := range []string{"a", "[a]", "[a]+", "a|c", "(a)(b)?"} {
+		v, err := NewRegex(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := v.AsRegex()
+		for _, rep := range []string{strings.Repeat("x", 1<<16), "$1" + strings.Repeat("x", 1<<16)} {
+			_, err := r.Replace(s, rep, goOn)
+			if e, ok := err.(*Error); !ok || e.Code != CodeOverflow {
+				t.Errorf("%s by %d bytes: got %v, want overflow", pattern, len(rep), err)
+			}
+		}
+		if _, err := r.Replace(s, "x", func() error { return stopped }); err != stopped {
+			t.Errorf("%s: got %v, want what stop said", pattern, err)
+		}
 	}
 }

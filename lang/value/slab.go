@@ -41,7 +41,7 @@ func (b *slab) copy(s string) string {
 	n := len(b.bytes)
 	if n+len(s) > cap(b.bytes) {
 		if len(s) > slabBytes/8 {
-			return string([]byte(s))
+			return TextOf(ExtendText(nil, s))
 		}
 		b.bytes = make([]byte, 0, min(max(2*cap(b.bytes), 64, len(s)), slabBytes))
 		n = 0

@@ -230,7 +230,7 @@ func (w *storedWriter) str(s string) error {
 		w.text(s)
 		return nil
 	}
-	ref, err := w.codec.PutBlob(BytesBlob([]byte(s)))
+	ref, err := w.codec.PutBlob(BytesBlob(textBytes(s)))
 	if err != nil {
 		return fmt.Errorf("store text: %w", err)
 	}

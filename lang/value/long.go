@@ -1,0 +1,72 @@
+package value
+
+import (
+	"slices"
+	"unsafe"
+)
+
+// A single copy of many megabytes cannot be interrupted: a collection that
+// wants to begin, and with it everything else in the process, waits for its
+// end. Whatever may become that long is grown and joined by the functions here,
+// which copy in pieces.
+
+// pieceBytes is how much is copied at once.
+const pieceBytes = 1 << 20
+
+// Extend appends more to dst, as append does.
+func Extend[T any](dst, more []T) []T {
+	if len(more)*sizeOf[T]() < pieceBytes && len(more) <= cap(dst)-len(dst) {
+		return append(dst, more...)
+	}
+	n := len(dst)
+	dst = Room(dst, len(more))[:n+len(more)]
+	copyPieces(dst[n:], more)
+	return dst
+}
+
+// ExtendText appends the bytes of s to dst.
+func ExtendText(dst []byte, s string) []byte { return Extend(dst, textBytes(s)) }
+
+// Room is dst with room for n more items. A long one grows by a quarter.
+func Room[T any](dst []T, n int) []T {
+	if n <= cap(dst)-len(dst) {
+		return dst
+	}
+	if cap(dst)*sizeOf[T]() < pieceBytes {
+		return slices.Grow(dst, n)
+	}
+	grown := make([]T, len(dst), max(len(dst)+n, len(dst)+len(dst)/4))
+	copyPieces(grown, dst)
+	return grown
+}
+
+// JoinText is a and b in one.
+func JoinText(a, b string) string {
+	if len(a)+len(b) < pieceBytes {
+		return a + b
+	}
+	buf := make([]byte, 0, len(a)+len(b))
+	return TextOf(ExtendText(ExtendText(buf, a), b))
+}
+
+// TextOf is buf as a text. A long one is not copied: buf must not be changed
+// any more.
+func TextOf(buf []byte) string {
+	if len(buf) < pieceBytes {
+		return string(buf)
+	}
+	return unsafe.String(&buf[0], len(buf))
+}
+
+// textBytes are the bytes of s, which must not be changed.
+func textBytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
+// copyPieces is copy for as many items as src has.
+func copyPieces[T any](dst, src []T) {
+	for piece := max(pieceBytes/max(sizeOf[T](), 1), 1); len(src) > 0; {
+		n := copy(dst, src[:min(len(src), piece)])
+		dst, src = dst[n:], src[n:]
+	}
+}
+
+func sizeOf[T any]() int { return int(unsafe.Sizeof(*new(T))) }
