@@ -111,14 +111,15 @@ var errAbsent = errors.New("absent")
 // row is one line of the table: what is measured, beside what, and how good it
 // has to be.
 type row struct {
-	key   string
-	what  string
-	unit  unit
-	ours  probe
-	ref   string  // what the other side is
-	peer  probe   // nil when the target is a number of the row's unit
-	most  float64 // greatest good ratio, or number; 0: no such limit
-	least float64 // smallest good ratio, or number; 0: no such limit
+	key    string
+	what   string
+	unit   unit
+	ours   probe
+	ref    string  // what the other side is
+	peer   probe   // nil when the target is a number of the row's unit
+	rivals []rival // the other side when it is the best of several; then ref and peer are empty
+	most   float64 // greatest good ratio, or number; 0: no such limit
+	least  float64 // smallest good ratio, or number; 0: no such limit
 }
 
 // probe measures one side of a row once.
@@ -129,30 +130,42 @@ type result struct {
 	row    row
 	ours   []float64
 	peer   []float64
+	rivals []rivalResult
 	absent error
 }
 
-// take measures both sides once. Which one comes first changes from round to
+// take measures all sides once. Whose turn comes first changes from round to
 // round.
 func (r *result) take(of row, peerFirst bool) error {
-	sides := []struct {
-		probe probe
-		to    *[]float64
-	}{{of.ours, &r.ours}, {of.peer, &r.peer}}
-	if peerFirst {
-		slices.Reverse(sides)
-	}
-	for _, side := range sides {
-		if side.probe == nil {
-			continue
-		}
-		n, err := side.probe()
-		if err != nil {
+	ours := func() error { return measureInto(&r.ours, of.ours) }
+	theirs := func() error {
+		if err := measureInto(&r.peer, of.peer); err != nil {
 			return err
 		}
-		*side.to = append(*side.to, n)
+		return r.takeRivals(of.rivals)
+	}
+	turns := []func() error{ours, theirs}
+	if peerFirst {
+		slices.Reverse(turns)
+	}
+	for _, turn := range turns {
+		if err := turn(); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// measureInto measures once if there is something to measure.
+func measureInto(to *[]float64, p probe) error {
+	if p == nil {
+		return nil
+	}
+	n, err := p()
+	if err == nil {
+		*to = append(*to, n)
+	}
+	return err
 }
 
 // middle is the median.

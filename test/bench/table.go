@@ -19,12 +19,16 @@ const (
 	perSec  unit = "/s"
 	mebi    unit = "MiB"
 	percent unit = "%"
+	octets  unit = "B"
 )
 
 // format writes a number with its unit.
 func (u unit) format(n float64) string {
 	switch u {
 	case micros:
+		if n < 10e-6 {
+			return strconv.FormatFloat(n*1e6, 'f', 2, 64) + " µs"
+		}
 		return strconv.FormatFloat(n*1e6, 'f', 0, 64) + " µs"
 	case millis:
 		return strconv.FormatFloat(n*1e3, 'f', 1, 64) + " ms"
@@ -32,6 +36,8 @@ func (u unit) format(n float64) string {
 		return strconv.FormatFloat(n, 'f', 0, 64) + " /s"
 	case mebi:
 		return strconv.FormatFloat(n/(1<<20), 'f', 1, 64) + " MiB"
+	case octets:
+		return strconv.FormatFloat(n, 'f', 0, 64) + " B"
 	default:
 		return strconv.FormatFloat(n, 'g', 3, 64)
 	}
@@ -47,19 +53,27 @@ func show(out io.Writer, results []result) (over int) {
 			fmt.Fprintf(w, "%s\t\t%s\t\t\t%s\tnot measured: %v\n", r.row.what, r.row.ref, r.row.target(), r.absent)
 			continue
 		}
-		ours, peer := middle(r.ours), middle(r.peer)
+		ours, peer := middle(r.ours), r.best()
 		verdict, bad := r.verdict()
 		if bad {
 			over++
 		}
 		its, ratio := "", ""
-		if r.row.peer != nil {
-			its, ratio = r.row.unit.format(peer), fmt.Sprintf("%.2f", ours/peer)
+		if r.row.compared() {
+			its, ratio = r.row.unit.format(peer), ratioText(ours/peer)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.row.what, r.row.unit.format(ours), r.row.ref, its, ratio, r.row.target(), verdict)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.row.what, r.row.unit.format(ours), r.ref(), its, ratio, r.row.target(), verdict+r.others())
 	}
 	w.Flush()
 	return over
+}
+
+// ratioText writes a ratio; small ones with more places.
+func ratioText(n float64) string {
+	if n < 0.1 {
+		return strconv.FormatFloat(n, 'f', 4, 64)
+	}
+	return strconv.FormatFloat(n, 'f', 2, 64)
 }
 
 func rounds(results []result) int {
@@ -73,7 +87,7 @@ func rounds(results []result) int {
 // target says what the row wants, in words.
 func (r row) target() string {
 	value := func(n float64) string {
-		if r.peer != nil {
+		if r.compared() {
 			return strconv.FormatFloat(n, 'g', 3, 64) + "×"
 		}
 		return r.unit.format(n)
@@ -94,8 +108,8 @@ func (r *result) verdict() (text string, over bool) {
 		return "", false
 	}
 	n := middle(r.ours)
-	if r.row.peer != nil {
-		n /= middle(r.peer)
+	if r.row.compared() {
+		n /= r.best()
 	}
 	if r.row.most > 0 && n > r.row.most || r.row.least > 0 && n < r.row.least {
 		return "over", true

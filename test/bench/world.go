@@ -16,17 +16,18 @@ import (
 
 // bench is one run: a temporary directory, and the servers in it.
 type bench struct {
-	ctx    context.Context
-	o      options
-	notes  io.Writer
-	root   string
-	peer   string // the comparison server's program
-	ours   *server
-	theirs *server
-	nu     *server
-	nuErr  error
-	worked float64  // resident bytes of a kernel after work, once measured
-	states []string // state directories whose kernels are to be stopped
+	ctx      context.Context
+	o        options
+	notes    io.Writer
+	root     string
+	peer     string // the comparison server's program
+	ours     *server
+	theirs   *server
+	nu       *server
+	nuErr    error
+	programs map[string]peerFile // of the language peers, once looked for
+	worked   float64             // resident bytes of a kernel after work, once measured
+	states   []string            // state directories whose kernels are to be stopped
 }
 
 // prepare makes the directory and builds the comparison server.
@@ -38,7 +39,7 @@ func prepare(ctx context.Context, o options, notes io.Writer) (*bench, error) {
 	if _, err := os.Stat(filepath.Join(o.bin, "shoal-mcp")); err != nil {
 		return nil, fmt.Errorf("%w; run make build first", err)
 	}
-	b := &bench{ctx: ctx, o: o, notes: notes}
+	b := &bench{ctx: ctx, o: o, notes: notes, programs: map[string]peerFile{}}
 	if b.root, err = os.MkdirTemp("", "shoal-bench-"); err != nil {
 		return nil, err
 	}
@@ -116,11 +117,8 @@ func (b *bench) nushell() (*server, error) {
 	if b.nu != nil || b.nuErr != nil {
 		return b.nu, b.nuErr
 	}
-	program := b.o.nu
-	if program == "" {
-		program, b.nuErr = b.installNu()
-	}
-	if b.nuErr == nil {
+	program, err := b.peerProgram("nu")
+	if b.nuErr = err; err == nil {
 		b.nu, _, b.nuErr = startServer("nushell", environment(b.root), b.root, program, "-n", "--no-std-lib", "--mcp")
 	}
 	if b.nuErr != nil {
@@ -131,7 +129,15 @@ func (b *bench) nushell() (*server, error) {
 	return b.nu, b.nuErr
 }
 
-// installTime bounds the installation of nushell.
+// nuProgram is the program that the flag names, or one from npm.
+func (b *bench) nuProgram() (string, error) {
+	if b.o.nu != "" {
+		return b.o.nu, nil
+	}
+	return b.installNu()
+}
+
+// installTime bounds the installation of a peer.
 const installTime = 3 * time.Minute
 
 func (b *bench) installNu() (string, error) {
