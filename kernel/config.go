@@ -16,6 +16,7 @@ type config struct {
 		Policy       string `toml:"policy"`
 		RequireToken bool   `toml:"require_token"`
 		SocketGroup  string `toml:"socket_group"`
+		PTYEngine    string `toml:"pty_engine"`
 	} `toml:"kernel"`
 	Journal struct {
 		Sync string `toml:"sync"` // "effects" or "always"
@@ -67,6 +68,9 @@ func (o *Options) merge(path string, c config) error {
 	o.RequireToken = o.RequireToken || c.Kernel.RequireToken
 	if o.SocketGroup == "" {
 		o.SocketGroup = c.Kernel.SocketGroup
+	}
+	if o.PTYEngine == "" {
+		o.PTYEngine = c.Kernel.PTYEngine
 	}
 	switch c.Journal.Sync {
 	case "", "effects":

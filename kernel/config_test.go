@@ -11,6 +11,7 @@ func TestConfiguration(t *testing.T) {
 		{"syntax", "[kernel]\nnats = \n", "line 2"},
 		{"type", "[kernel]\nrequire_token = \"yes\"\n", "line 2"},
 		{"sync", "[journal]\nsync = \"never\"\n", `journal.sync is "never"`},
+		{"engine", "[kernel]\npty_engine = \"vt52\"\n", `unknown terminal engine "vt52"`},
 		{"limit", "[limits]\nresident_bytes = -1\n", "must not be negative"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -22,6 +22,9 @@ type Options struct {
 	RequireToken bool
 	// SocketGroup lets the members of a group connect.
 	SocketGroup string
+	// PTYEngine names what draws the screens of terminals, "own" or "xvt"; empty
+	// means our own.
+	PTYEngine string
 	// SyncAlways flushes every journal record to the device.
 	SyncAlways bool
 	// Args are the flags to start a successor with.

@@ -66,17 +66,17 @@ type Host struct {
 }
 
 // open starts a terminal; its request is complete.
-func open(runner *proc.Runner, id messages.PTYID, req messages.OpenPTY, publish func(json.RawMessage), log *slog.Logger) (*Host, error) {
-	dev, err := startDevice(runner, id, req)
+func open(cfg Config, id messages.PTYID, req messages.OpenPTY, publish func(json.RawMessage)) (*Host, error) {
+	dev, err := startDevice(cfg.Runner, id, req)
 	if err != nil {
 		return nil, err
 	}
 	now := time.Now()
 	h := &Host{
 		id: id, session: req.Session, principal: req.Principal, cmd: req.Cmd, args: req.Args, dev: dev,
-		writer: startWriter(dev.master, inputTimeout), publish: publish, log: log,
+		writer: startWriter(dev.master, inputTimeout), publish: publish, log: cfg.Log,
 		pumped: make(chan struct{}), reaped: make(chan struct{}), closed: make(chan struct{}),
-		screen: screen.NewXVT(req.Cols, req.Rows, req.Scrollback),
+		screen: cfg.Engine.New(req.Cols, req.Rows, req.Scrollback),
 		outAt:  now, changedAt: now, waits: map[*waiter]struct{}{}, readers: map[string]uint64{},
 	}
 	go h.pump()

@@ -11,10 +11,11 @@ import (
 
 	"shoal.dev/shoal/messages"
 	"shoal.dev/shoal/proc"
+	"shoal.dev/shoal/ptyactor/screen"
 )
 
-// cellsMax bounds the cells of all terminals together; the engine takes about
-// 200 bytes for each.
+// cellsMax bounds the cells of all terminals together. Our engine takes 12 bytes
+// for each on each of two screens, the second engine about 200.
 const cellsMax = 8 << 20
 
 // Config is what terminals need from the kernel.
@@ -27,6 +28,8 @@ type Config struct {
 	Log     *slog.Logger
 	// Max is how many terminals there may be; 0: messages.PTYTotalMax.
 	Max int
+	// Engine draws the screens.
+	Engine screen.Engine
 }
 
 // Registry holds the terminals of a kernel, outside any actor. The kernel makes
@@ -71,7 +74,7 @@ func (r *Registry) Open(req messages.OpenPTY) (messages.PTYOpened, *messages.Err
 	}
 	id := messages.NewPTYID(num)
 	key := messages.ChannelKey{Session: req.Session, Name: id.Channel()}
-	h, err := open(r.cfg.Runner, id, req, func(p json.RawMessage) { r.cfg.Publish(key, p) }, r.cfg.Log)
+	h, err := open(r.cfg, id, req, func(p json.RawMessage) { r.cfg.Publish(key, p) })
 	if err != nil {
 		r.giveUp(req)
 		return messages.PTYOpened{}, messages.Errorf(messages.CodePTYSpawn, "%v", err).With(map[string]string{"reason": reason(err)})

@@ -93,6 +93,7 @@ func parse(args []string, stdout, stderr io.Writer) (flags, error) {
 	set.StringVar(&f.options.NATS, "nats", "", "loopback `ADDR` for event subscribers, such as 127.0.0.1:0 (default: none)")
 	set.BoolVar(&f.options.RequireToken, "require-token", false, "refuse clients without a token")
 	set.StringVar(&f.options.SocketGroup, "socket-group", "", "let members of `GROUP` connect")
+	set.StringVar(&f.options.PTYEngine, "pty-engine", "", "`ENGINE` that draws terminals: own, or xvt for charmbracelet/x/vt (default own)")
 	set.IntVar(&f.readyFD, "ready-fd", -1, "descriptor `N` that is told when the kernel serves, or why it does not")
 	set.BoolVar(&version, "version", false, "print the version")
 	if err := set.Parse(args); err != nil {
@@ -145,6 +146,7 @@ func (f *flags) successorArgs() []string {
 	add("--policy", f.options.Policy)
 	add("--nats", f.options.NATS)
 	add("--socket-group", f.options.SocketGroup)
+	add("--pty-engine", f.options.PTYEngine)
 	if f.options.RequireToken {
 		args = append(args, "--require-token")
 	}
