@@ -192,7 +192,7 @@ func (k *Kernel) newGateway() error {
 		},
 		MCP: server, Version: link.Version(), KernelID: k.id, OwnerUID: os.Getuid(),
 		OwnerEnv: env, OwnerHome: home, RequireToken: k.o.RequireToken,
-		AnyUID: k.o.SocketGroup != "", Caps: k.caps, Info: k.info, Jobs: k.tasks.Watch,
+		AnyUID: k.o.SocketGroup != "", Caps: k.caps, Info: k.info, Fresh: k.deps.ReadFresh, Jobs: k.tasks.Watch,
 		Shutdown: func() { k.stopOnce.Do(func() { close(k.stopping) }) },
 	})
 	return nil
@@ -214,22 +214,11 @@ func (k *Kernel) newPTYs() error {
 
 // info is the answer of kernel.info.
 func (k *Kernel) info() any {
-	return struct {
-		Version  string   `json:"version"`
-		Protocol string   `json:"protocol_version"`
-		KernelID string   `json:"kernel_id"`
-		PID      int      `json:"pid"`
-		Socket   string   `json:"socket"`
-		StateDir string   `json:"state_dir"`
-		Started  int64    `json:"started_ns"`
-		UptimeMS int64    `json:"uptime_ms"`
-		Conns    int      `json:"connections"`
-		Tasks    int      `json:"live_tasks"`
-		NATS     string   `json:"nats,omitempty"`
-		Damaged  []string `json:"damaged,omitempty"`
-	}{
-		link.Version(), messages.ProtocolVersion, k.id, os.Getpid(), k.o.Paths.Socket, k.o.Paths.StateDir,
-		k.started.UnixNano(), time.Since(k.started).Milliseconds(), k.gate.Connections(), k.tasks.Live(), k.bus.Addr(), nil,
+	return messages.KernelInfo{
+		Version: link.Version(), ProtocolVersion: messages.ProtocolVersion, KernelID: k.id, PID: os.Getpid(),
+		Socket: k.o.Paths.Socket, StateDir: k.o.Paths.StateDir, StartedNS: k.started.UnixNano(),
+		UptimeMS: time.Since(k.started).Milliseconds(), Connections: k.gate.Connections(),
+		LiveTasks: k.tasks.Live(), NATS: k.bus.Addr(),
 	}
 }
 
