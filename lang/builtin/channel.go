@@ -1,6 +1,8 @@
 package builtin
 
 import (
+	"strings"
+
 	"shoal.dev/shoal/lang/interp"
 	"shoal.dev/shoal/lang/value"
 )
@@ -60,8 +62,23 @@ func channels(c *interp.Call) (interp.Channels, string, error) {
 	return c.M.Host().Channels, name, nil
 }
 
+// publishable refuses the names that belong to the kernel.
+func publishable(c *interp.Call, name string) error {
+	owned := name == "journal" || name == "approval" || name == "render"
+	for _, prefix := range []string{"task.", "pty.", "session", "kernel"} {
+		owned = owned || strings.HasPrefix(name, prefix)
+	}
+	if !owned {
+		return nil
+	}
+	return hintErr(c.Span, value.CodePermission, "use a name such as user."+name, "%s: channel %s belongs to the kernel", c.Name, name)
+}
+
 func channelEmit(c *interp.Call, a []value.Value) (value.Value, error) {
 	to, name, err := channels(c)
+	if err == nil {
+		err = publishable(c, name)
+	}
 	if err != nil {
 		return value.Null, err
 	}

@@ -26,7 +26,8 @@ func fileErr(c *interp.HeadCall, at string, err error) error {
 	if e, ok := errors.AsType[*value.Error](err); ok {
 		return e.WithSpan(spanOf(c.Span))
 	}
-	return codeErr(c.Span, value.CodeCustom, "%s %s: %s", c.Name, lossy(at), reason(err))
+	written := strings.TrimPrefix(at, c.M.Cwd()+"/")
+	return hintErr(c.Span, value.CodeCustom, homeHint(written), "%s %s: %s", c.Name, lossy(at), reason(err))
 }
 
 // partErr is fileErr for a head that had already dealt with done paths.
@@ -155,11 +156,23 @@ func transferAll(c *interp.HeadCall, flags []option, do func(w *words, files int
 			return value.Null, err
 		}
 		if err := do(w, files, t); err != nil {
-			return value.Null, partErr(c, t.from, len(out), err)
+			return value.Null, partErr(c, missingEnd(c, files, t, err), len(out), err)
 		}
 		out = append(out, value.Path(t.to))
 	}
 	return value.NewList(out), nil
+}
+
+// missingEnd is the path that a failed transfer is about: where the source is
+// there, a missing file can only be the destination's directory.
+func missingEnd(c *interp.HeadCall, files interp.Files, t transfer, err error) string {
+	if !isMissing(err) {
+		return t.from
+	}
+	if _, serr := files.Lstat(c.M.Context(), t.from); serr != nil {
+		return t.from
+	}
+	return t.to
 }
 
 func headCp(c *interp.HeadCall) (value.Value, error) {
@@ -301,7 +314,11 @@ func headLn(c *interp.HeadCall) (value.Value, error) {
 		link = strings.TrimRight(link, "/") + "/" + path.Base(target)
 	}
 	if err := files.Link(c.M.Context(), target, link, symbolic); err != nil {
-		return value.Null, fileErr(c, link, err)
+		at := link
+		if !symbolic {
+			at = missingEnd(c, files, transfer{target, link}, err)
+		}
+		return value.Null, fileErr(c, at, err)
 	}
 	return value.NewRecord(linkShape, []value.Value{value.Path(target), value.Path(link), value.Bool(symbolic)}), nil
 }

@@ -53,7 +53,16 @@ func saveTo(m *interp.Machine, name, to string, v value.Value, mode interp.Write
 	if e, ok := errors.AsType[*value.Error](err); ok {
 		return e.WithSpan(spanOf(at))
 	}
-	return codeErr(at, value.CodeCustom, "%s %s: %s", name, lossy(to), reason(err))
+	return hintErr(at, value.CodeCustom, homeHint(to), "%s %s: %s", name, lossy(to), reason(err))
+}
+
+// homeHint explains a missing path that was meant to begin in the home
+// directory: text is taken as it is, only words and path literals are expanded.
+func homeHint(written string) string {
+	if written != "~" && !strings.HasPrefix(written, "~/") {
+		return ""
+	}
+	return "`~` in a string is a plain character: write " + written + " without quotes, or \"{env.HOME}" + written[1:] + "\""
 }
 
 func saveMethod(mode interp.WriteMode) run {

@@ -83,6 +83,9 @@ func streamRender(c *interp.Call, _ []value.Value) (value.Value, error) {
 
 func streamInto(c *interp.Call, a []value.Value) (value.Value, error) {
 	name, err := channelArg(c, a[0])
+	if err == nil {
+		err = publishable(c, name)
+	}
 	if err != nil {
 		return value.Null, err
 	}

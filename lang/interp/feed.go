@@ -53,7 +53,7 @@ func (c *compiler) feedReceiver(e syntax.Expr) feedSide {
 	s := feedSide{x: c.expr(e, inValue)}
 	switch x := unparen(e).(type) {
 	case *syntax.Command:
-		if _, wasParen := e.(*syntax.Paren); !wasParen || x.Interp != nil {
+		if !x.Background {
 			s.cmd = c.commandParts(x)
 		}
 	case *syntax.Name:

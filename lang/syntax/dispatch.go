@@ -130,9 +130,10 @@ func (p *parser) envPrefix(pos, end int) bool {
 	return c != 0 && p.pathAt(head)
 }
 
-// maxSkim is how long the value of an env prefix can be, in bytes. It bounds
-// the look ahead for the head that must follow.
-const maxSkim = 16 << 10
+// maxSkim is how long the value of an env prefix can be, in bytes: more than
+// what systems let a variable hold. It bounds the look ahead for the head that
+// must follow.
+const maxSkim = 256 << 10
 
 // skimWord passes a command argument without reading it.
 func (p *parser) skimWord(pos int) int {

@@ -348,17 +348,33 @@ func (m *matcher) hereDoc() {
 	for m.pos < len(m.src) && isBlank(m.src[m.pos]) {
 		m.pos++
 	}
-	start := m.pos
-	for m.pos < len(m.src) && strings.IndexByte(" \t\r\n;&|<>(){}", m.src[m.pos]) < 0 {
-		m.pos++
-	}
-	delim := m.src[start:m.pos]
-	if strings.ContainsAny(delim, `'"\`) {
-		delim = strings.NewReplacer("'", "", `"`, "", `\`, "").Replace(delim)
-	}
-	if delim != "" {
+	if delim := m.hereDelimiter(); delim != "" {
 		m.docs = append(m.docs, delim)
 	}
+}
+
+// hereDelimiter reads a delimiter without its quotes; in them it may hold
+// anything but a newline.
+func (m *matcher) hereDelimiter() string {
+	var b strings.Builder
+	quote := byte(0)
+	for ; m.pos < len(m.src) && m.src[m.pos] != '\n'; m.pos++ {
+		c := m.src[m.pos]
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote != 0:
+			b.WriteByte(c)
+		case c == '\'' || c == '"':
+			quote = c
+		case c == '\\':
+		case strings.IndexByte(" \t\r;&|<>(){}", c) >= 0:
+			return b.String()
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
 
 // hereDocs passes the bodies that start at pos. A terminator may be indented:
