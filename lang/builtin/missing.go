@@ -37,7 +37,13 @@ func (l *Lib) wrongReceiverHint(k value.Kind, name string) string {
 	case k == value.KindNull:
 		return "`?.` passes null on"
 	}
-	return ""
+	var kinds []string
+	for k := range value.KindSecret + 1 {
+		if l.Method(k, name) != nil || l.Field(k, name) != nil {
+			kinds = append(kinds, k.String())
+		}
+	}
+	return "it belongs to " + strings.Join(kinds, ", ")
 }
 
 // methodHint proposes what a name that no type has may have meant.
@@ -57,6 +63,12 @@ func (l *Lib) methodHint(k value.Kind, name string) string {
 	if hint := elsewhere[name]; k == value.KindStr && hint != "" {
 		return hint
 	}
+	if hint := ofLists[name]; (k == value.KindList || k == value.KindTable || k == value.KindRange) && hint != "" {
+		return hint
+	}
+	if hint := ofRecords[name]; k == value.KindRecord && hint != "" {
+		return hint
+	}
 	known := l.methodNames(k)
 	if to, ok := strings.CutPrefix(name, "to_"); ok && slices.Contains(known, to) {
 		return "did you mean ." + to + "()?"
@@ -69,7 +81,29 @@ func (l *Lib) methodHint(k value.Kind, name string) string {
 			return "did you mean ." + n + l.brackets(k, n) + "?"
 		}
 	}
-	return ""
+	switch k {
+	case value.KindNull:
+		return "`?.` passes null on"
+	case value.KindList, value.KindTable, value.KindRange:
+		return "of each item: `.map(." + name + ")`"
+	}
+	own := slices.DeleteFunc(known, func(n string) bool { return l.Method(value.KindNull, n) != nil })
+	if len(own) == 0 {
+		return k.String() + " has no methods of its own"
+	}
+	return "it has " + some(own)
+}
+
+// maxNames is how many names a hint lists.
+const maxNames = 12
+
+// some lists names as far as a hint has room for them.
+func some(names []string) string {
+	more := ""
+	if len(names) > maxNames {
+		names, more = names[:maxNames], ", …"
+	}
+	return "." + strings.Join(names, " .") + more
 }
 
 // elsewhere are methods that text has in other languages.
@@ -82,6 +116,25 @@ var elsewhere = map[string]string{
 	"format": "\"{x}\" puts a value into text", "repeat": "range(0, n).map(i => text).join()",
 	"strip": ".trim()", "includes": ".contains(text)", "splitlines": ".lines()",
 	"startswith": ".starts_with(text)", "endswith": ".ends_with(text)",
+}
+
+// ofLists are methods that lists have in other languages.
+var ofLists = map[string]string{
+	"add": "`xs + [x]`", "extend": "`xs + ys`", "concat": "`xs + ys`", "insert": "`xs.take(n) + [x] + xs.skip(n)`", "unshift": "`[x] + xs`",
+	"pop": "`xs.last()`, `xs.take(xs.len() - 1)`", "shift": "`xs.first()`, `xs.skip(1)`", "slice": "`.skip(n).take(m)`",
+	"remove": "`xs.where(x => x != y)`", "reject": "`xs.where(x => !cond)`", "foreach": "`.each(f)`, or `for x in xs { … }`", "forEach": "`.each(f)`, or `for x in xs { … }`",
+	"collect_vec": "`.collect()`", "some": "`.any(f)`", "every": "`.all(f)`", "includes": "`.contains(x)`, or `x in xs`", "has": "`.contains(x)`, or `x in xs`",
+	"unique": "`.uniq()`", "distinct": "`.uniq()`", "size": "`.len()`", "flat": "`.flatten()`", "sortBy": "`.sort_by(f)`", "sort_desc": "`.sort().reverse()`", "order_by": "`.sort_by(f)`",
+	"groupBy": "`.group_by(f)`", "flatMap": "`.flat_map(f)`", "head": "`.first(n)`", "tail": "`.last(n)`", "limit": "`.take(n)`", "drop": "`.skip(n)`", "mean": "`xs.sum() / xs.len()`", "avg": "`xs.sum() / xs.len()`",
+	"to_list": "`.collect()`", "to_json": "`.json()`", "keys": "`xs.first().keys()`", "columns": "`xs.first().keys()`", "pluck": "`.map(.field)`", "nth": "`xs[n]`, `.skip(n).first()`",
+}
+
+// ofRecords are methods that records have in other languages.
+var ofRecords = map[string]string{
+	"has": "`.contains(\"key\")`, or `\"key\" in r`", "has_key": "`.contains(\"key\")`, or `\"key\" in r`", "hasOwnProperty": "`.contains(\"key\")`, or `\"key\" in r`", "includes": "`.contains(\"key\")`",
+	"update": "`.merge({key: value})`", "assign": "`.merge({key: value})`", "insert": "`.set(\"key\", value)`", "put": "`.set(\"key\", value)`", "entries": "`.items()`", "pairs": "`.items()`", "map": "`.items().map(p => p[1])`",
+	"remove": "there is no removal: build the record with the fields to keep, `{a: r.a}`", "delete": "there is no removal: build the record with the fields to keep, `{a: r.a}`",
+	"to_json": "`.json()`", "columns": "`.keys()`",
 }
 
 // brackets is "()" for what must be called.

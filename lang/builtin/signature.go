@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -24,6 +25,7 @@ type param struct {
 // The text that references print is also what arguments are checked against.
 type signature struct {
 	name   string
+	text   string // as written
 	params []param
 	fixed  int // positional parameters before any rest
 	need   int // how many of them must be given
@@ -39,7 +41,7 @@ func parseSignature(text string) *signature {
 	if !ok || !closed {
 		panic("builtin: bad signature " + text)
 	}
-	s := &signature{name: name, rest: -1, simple: true}
+	s := &signature{name: name, text: text, rest: -1, simple: true}
 	named := false
 	for _, field := range splitParams(list) {
 		if field == "*" {
@@ -168,12 +170,33 @@ func (s *signature) bind(c *interp.Call) ([]value.Value, error) {
 	if s.simple && len(c.Named) == 0 && len(c.Args) == len(s.params) {
 		for i := range s.params {
 			if p := &s.params[i]; !p.check(c.Args[i]) || p.named {
-				return s.bindSlow(c)
+				return s.bindAll(c)
 			}
 		}
 		return c.Args, nil
 	}
-	return s.bindSlow(c)
+	return s.bindAll(c)
+}
+
+// bindAll is bind for arguments of any form; its errors show the signature.
+func (s *signature) bindAll(c *interp.Call) ([]value.Value, error) {
+	args, err := s.bindSlow(c)
+	var e *value.Error
+	if errors.As(err, &e) && e.Hint == "" {
+		return nil, e.WithHint("%s", s.usage(c))
+	}
+	return args, err
+}
+
+// usage says how to call what was called wrongly.
+func (s *signature) usage(c *interp.Call) string {
+	switch {
+	case s.name == "append" && !c.Recv.IsNull():
+		return "`xs + [x]` makes a list with one more item; .append(path) adds to a file"
+	case s.name == "range":
+		return "`0..3`, or `range(0, 3)`"
+	}
+	return "it is `" + s.text + "`"
 }
 
 func (s *signature) bindSlow(c *interp.Call) ([]value.Value, error) {

@@ -228,7 +228,7 @@ func (m *Machine) apply(f *Func, args []value.Value, named []Named, span syntax.
 		fixed = fc.rest
 	}
 	if len(args) > fixed && fc.rest < 0 {
-		return m.fail(span, value.CodeArg, "expected %d argument%s, got %d", fixed, plural(fixed), len(args))
+		return m.raise(fc.surplus(fixed, len(args)), span)
 	}
 	given := make([]value.Value, len(fc.params))
 	have := make([]bool, len(fc.params))
@@ -239,9 +239,9 @@ func (m *Machine) apply(f *Func, args []value.Value, named []Named, span syntax.
 		i := fc.paramIndex(n.Name)
 		switch {
 		case i < 0 || i == fc.rest:
-			return m.fail(span, value.CodeArg, "unknown argument `%s`", n.Name)
+			return m.raise(fc.misused("unknown argument `%s`", n.Name), span)
 		case have[i]:
-			return m.fail(span, value.CodeArg, "argument `%s` is given twice", n.Name)
+			return m.raise(fc.misused("argument `%s` is given twice", n.Name), span)
 		}
 		given[i], have[i] = n.Value, true
 	}
@@ -253,6 +253,20 @@ func (m *Machine) apply(f *Func, args []value.Value, named []Named, span syntax.
 		given[fc.rest], have[fc.rest] = value.NewList(surplus), true
 	}
 	return m.applyBound(f, given, have, span)
+}
+
+// surplus is the error for more arguments than there are parameters.
+func (fc *funcCode) surplus(want, got int) *value.Error {
+	if want == 0 && fc.name == "" {
+		return value.Errorf(value.CodeArg, "expected 0 arguments, got %d", got).
+			WithHint("a block takes no argument: write `x => …`")
+	}
+	return fc.misused("expected %d argument%s, got %d", want, plural(want), got)
+}
+
+// misused is an error of the caller's, with the signature as its hint.
+func (fc *funcCode) misused(format string, args ...any) *value.Error {
+	return value.Errorf(value.CodeArg, format, args...).WithHint("it is `%s`", fc.sig)
 }
 
 func (fc *funcCode) paramIndex(name string) int {
@@ -288,7 +302,7 @@ func (m *Machine) applyBound(f *Func, given []value.Value, have []bool, span syn
 				return m.pop(&saved, value.Null, span)
 			}
 		default:
-			m.fail(span, value.CodeArg, "missing argument `%s`", p.name)
+			m.raise(fc.misused("missing argument `%s`", p.name), span)
 			return m.pop(&saved, value.Null, span)
 		}
 		if p.v.Boxed() {

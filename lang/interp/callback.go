@@ -23,7 +23,7 @@ const callbackWeight = 16
 func (m *Machine) Callback(fn value.Value, n int) (*Callback, error) {
 	f, ok := m.callable(fn)
 	if !ok {
-		return nil, value.Errorf(value.CodeType, "%s is not callable", fn.Kind())
+		return nil, notCallable(fn)
 	}
 	return &Callback{m: m, fn: f, n: n, fast: f.code.arity == n}, nil
 }

@@ -116,7 +116,12 @@ func (m *Machine) callValue(fv value.Value, pos []value.Value, named []Named, sp
 	if a, ok := aliasOf(fv); ok {
 		return m.runAlias(a, valueWords(pos, named), value.Null, inValue)
 	}
-	return m.raise(value.Errorf(value.CodeType, "%s is not callable", fv.Kind()), span)
+	return m.raise(notCallable(fv), span)
+}
+
+func notCallable(v value.Value) *value.Error {
+	return value.Errorf(value.CodeType, "%s is not callable", v.Kind()).
+		WithHint("functions are: `x => x + 1`, `fn f(x) { … }`; a value is read without parentheses")
 }
 
 // globalCall compiles the call of a session name. When the session has none,

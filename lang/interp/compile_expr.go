@@ -68,8 +68,15 @@ func (c *compiler) fixed(e syntax.Expr) (value.Value, bool) {
 }
 
 // LiteralValue is the value of a literal; a bad regex or datetime text is an
-// arg_error. A path keeps a leading `~`.
+// arg_error, a quantity beyond 64 bits an overflow. A path keeps a leading `~`.
 func LiteralValue(l *syntax.Literal) (value.Value, *value.Error) {
+	if l.Overflow {
+		what := "size"
+		if l.Kind == syntax.LitDuration {
+			what = "duration"
+		}
+		return value.Null, overflow(what).WithHint("`%s` does not fit into 64 bits", l.Str)
+	}
 	switch l.Kind {
 	case syntax.LitBool:
 		return value.Bool(l.Bool), nil
@@ -149,6 +156,7 @@ func (c *compiler) interp(e *syntax.Interp) code {
 				return m.raise(overflow("str"), span)
 			}
 		}
+		m.usage.asked += int64(len(buf))
 		return value.Str(value.TextOf(buf))
 	}
 }
@@ -162,6 +170,7 @@ func (c *compiler) list(e *syntax.List) code {
 				return value.Null
 			}
 		}
+		m.usage.asked += int64(len(vals)) * valueBytes
 		return value.NewList(vals)
 	}
 }
@@ -201,6 +210,7 @@ func (c *compiler) record(e *syntax.Record) code {
 			}
 			vals[slots[i]] = v
 		}
+		m.usage.asked += int64(len(vals)) * valueBytes
 		return value.NewRecord(shape, vals)
 	}
 }
@@ -304,12 +314,17 @@ func indexValue(v, at value.Value) (value.Value, *value.Error) {
 		return value.Null, err.WithHint("an outcome is not its value: `.out[…]`")
 	case value.KindTable, value.KindRange:
 		return value.Null, err.WithHint("use `.first()` or `.skip(n).first()`")
-	case value.KindList:
+	case value.KindList, value.KindStr:
 		if at.Kind() == value.KindRange {
 			return value.Null, err.WithHint("use `.skip(n).take(m)`")
 		}
+		return value.Null, err.WithHint("an index is an int, from the end if negative: `x[0]`, `x[-1]`")
+	case value.KindRecord:
+		return value.Null, err.WithHint("the key of a record is a str: `r[\"name\"]`, `r.name`")
+	case value.KindNull:
+		return value.Null, err.WithHint("a value is null: `x ?? []` puts another in its place")
 	}
-	return value.Null, err
+	return value.Null, err.WithHint("lists and text have an index, records keys")
 }
 
 // position1 is an index counted from the start, for one counted from either

@@ -100,8 +100,14 @@ func notIterable(v value.Value) *value.Error {
 		return err.WithHint("use `.items()`, `.keys()` or `.values()`")
 	case value.KindStr:
 		return err.WithHint("use `.lines()`, `.words()` or `.chars()`")
+	case value.KindPath:
+		return err.WithHint("use `.lines()` of a file, `(ls p)` of a directory")
+	case value.KindInt:
+		return err.WithHint("a range counts: `0..n`")
+	case value.KindNull:
+		return err.WithHint("a value is null: `x ?? []` puts another in its place")
 	}
-	return err
+	return err.WithHint("lists, tables, ranges, globs, streams that end and results of commands are")
 }
 
 // forRange counts without making the numbers before they are needed.

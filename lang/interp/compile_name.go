@@ -2,6 +2,8 @@ package interp
 
 import (
 	"math"
+	"strconv"
+	"strings"
 
 	"shoal.dev/shoal/lang/resolve"
 	"shoal.dev/shoal/lang/syntax"
@@ -160,6 +162,7 @@ func (m *Machine) apply2(o op, a value.Value, x code, span syntax.Span) value.Va
 	if err != nil {
 		return m.raise(err, span)
 	}
+	m.charge(v)
 	return v
 }
 
@@ -243,6 +246,7 @@ func (m *Machine) assignOp(slot int, o op, a, b value.Value, span syntax.Span) v
 	if err != nil {
 		return m.raise(err, span)
 	}
+	m.charge(v)
 	m.stack[m.bp+slot] = v
 	return v
 }
@@ -254,7 +258,11 @@ func (c *compiler) assignGlobal(s *syntax.Assign, r *resolve.Ref) code {
 		return c.compoundGlobal(s, r)
 	}
 	x := c.expr(s.Value, inValue)
+	text := c.assignedText(s.Value)
 	plain := func(m *Machine) value.Value {
+		if m.links.cells[g] == nil {
+			return m.raise(undeclared(name, text), span)
+		}
 		v := x(m)
 		if m.ctl != running {
 			return value.Null
@@ -317,6 +325,7 @@ func (c *compiler) compoundGlobal(s *syntax.Assign, r *resolve.Ref) code {
 		if err != nil {
 			return m.raise(err, span)
 		}
+		m.charge(v)
 		m.store(cell, v)
 		return v
 	}
@@ -354,10 +363,35 @@ func (m *Machine) assignable(g int, name string, compound bool, span syntax.Span
 		m.raise(value.Errorf(value.CodeUndefined, "undefined variable `%s`", name).
 			WithHint("declare it first: `var %s = …`", name), span)
 	default:
-		m.raise(value.Errorf(value.CodeType, "cannot assign to undeclared `%s`", name).
-			WithHint("`let %s = …` declares a name; `env.%s = \"…\"` sets an environment variable", name, name), span)
+		m.raise(undeclared(name, "…"), span)
 	}
 	return nil
+}
+
+// maxAssigned is how much source, in bytes, a hint repeats.
+const maxAssigned = 60
+
+// assignedText is the value of an assignment as source; a bare word was meant
+// as text.
+func (c *compiler) assignedText(e syntax.Expr) string {
+	at := e.Pos()
+	if at.End-at.Start > maxAssigned || at.End > len(c.unit.tree.Src) {
+		return "…"
+	}
+	text := c.unit.tree.Src[at.Start:at.End]
+	if _, bare := e.(*syntax.Name); bare {
+		return strconv.Quote(text)
+	}
+	return text
+}
+
+func undeclared(name, text string) *value.Error {
+	quoted := text
+	if !strings.HasPrefix(text, "\"") {
+		quoted = strconv.Quote(text)
+	}
+	return value.Errorf(value.CodeType, "cannot assign to undeclared `%s`", name).
+		WithHint("`let %s = %s` declares a name; `env.%s = %s` sets an environment variable", name, text, name, quoted)
 }
 
 func immutable(name string) *value.Error {
@@ -367,13 +401,20 @@ func immutable(name string) *value.Error {
 
 func (c *compiler) assignEnv(s *syntax.Assign) code {
 	x, name, span, plain := c.expr(s.Value, inValue), s.Name, s.Span, s.Op == "="
+	o := opAdd
+	if !plain {
+		o = opOf(s.Op)
+	}
 	return func(m *Machine) value.Value {
-		v := x(m)
+		var v value.Value
+		if plain {
+			v = x(m)
+		} else {
+			old, _ := m.Getenv(name)
+			v = m.apply2(o, old, x, span)
+		}
 		if m.ctl != running {
 			return value.Null
-		}
-		if !plain {
-			return m.fail(span, value.CodeType, "environment variables have no compound assignment")
 		}
 		if err := m.Setenv(name, v); err != nil {
 			return m.raise(err, span)

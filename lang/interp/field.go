@@ -171,8 +171,22 @@ func fieldMissing(v value.Value, name string) *value.Error {
 	if near := nearest(name, v.AsRecord().Shape.Keys()); near != "" {
 		return err.WithHint("did you mean `.%s`?", near)
 	}
-	return err
+	switch name {
+	case "keys", "values", "items", "len", "count", "is_empty", "json":
+		return err.WithHint("of a record the method is called: `.%s()`", name)
+	}
+	keys, more := v.AsRecord().Shape.Keys(), ""
+	if len(keys) == 0 {
+		return err.WithHint("the record is empty; `.get(%q)` gives null for a missing field", name)
+	}
+	if len(keys) > maxKeys {
+		keys, more = keys[:maxKeys], ", …"
+	}
+	return err.WithHint("it has %s%s; `.get(%q)` gives null for a missing field", strings.Join(keys, ", "), more, name)
 }
+
+// maxKeys is how many fields of a record a hint lists.
+const maxKeys = 12
 
 // storedPrefix begins the text of a reference to content in the store.
 const storedPrefix = "val:blake3:"

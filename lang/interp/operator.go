@@ -95,14 +95,8 @@ func arith(o op, a, b value.Value) (value.Value, *value.Error) {
 }
 
 func cannotApply(o op, a, b value.Value) *value.Error {
-	err := value.Errorf(value.CodeType, "cannot apply `%s` to %s and %s", opNames[o], a.Kind(), b.Kind())
-	if o == opAdd && (a.Kind() == value.KindStr || b.Kind() == value.KindStr) {
-		return err.WithHint(`put the value into the string: "…{x}…", or convert it with .str()`)
-	}
-	if a.Kind() == value.KindOutcome || b.Kind() == value.KindOutcome {
-		return err.WithHint("use the command's value: `.out`")
-	}
-	return err
+	return value.Errorf(value.CodeType, "cannot apply `%s` to %s and %s", opNames[o], a.Kind(), b.Kind()).
+		WithHint("%s", operandHint(opNames[o], a.Kind(), b.Kind()))
 }
 
 func overflow(what string) *value.Error {
@@ -395,7 +389,8 @@ func negate(v value.Value) (value.Value, *value.Error) {
 		}
 		return value.Duration(-v.AsDuration()), nil
 	}
-	return value.Null, value.Errorf(value.CodeType, "cannot apply unary `-` to %s", v.Kind())
+	return value.Null, value.Errorf(value.CodeType, "cannot apply unary `-` to %s", v.Kind()).
+		WithHint("int, float and duration have a sign")
 }
 
 // Condition is a value as a condition: a bool, or an outcome's ok.
@@ -505,7 +500,8 @@ func contains(x, in value.Value) (bool, *value.Error) {
 			return inRange(in.AsRange(), x.AsInt()), nil
 		}
 	}
-	return false, value.Errorf(value.CodeType, "cannot apply `in` to %s and %s", x.Kind(), in.Kind())
+	return false, value.Errorf(value.CodeType, "cannot apply `in` to %s and %s", x.Kind(), in.Kind()).
+		WithHint("`in` looks for any value in a list, for a str in text and among the keys of a record, for an int in a range")
 }
 
 func inRange(r *value.Range, n int64) bool {

@@ -1,6 +1,8 @@
 package interp
 
 import (
+	"strings"
+
 	"shoal.dev/shoal/lang/syntax"
 	"shoal.dev/shoal/lang/value"
 )
@@ -38,15 +40,22 @@ func (m *Machine) known(site *unboundSite) bool {
 		return true
 	}
 	err := value.Errorf(value.CodeUndefined, "undefined variable `%s`", site.name)
-	if hint := otherLanguage[site.name]; hint != "" {
-		m.raise(err.WithHint("%s", hint), site.span)
-		return false
-	}
-	if near := nearest(site.name, m.candidates()); near != "" {
-		err = err.WithHint("did you mean '%s'?", near)
-	}
-	m.raise(err, site.span)
+	m.raise(err.WithHint("%s", m.undefinedHint(site.name)), site.span)
 	return false
+}
+
+// undefinedHint is what to do about a name that is nothing.
+func (m *Machine) undefinedHint(name string) string {
+	if hint := hintElsewhere(name); hint != "" {
+		return hint
+	}
+	if _, set := m.Getenv(name); set {
+		return "`env." + name + "` reads the environment"
+	}
+	if near := nearest(name, m.candidates()); near != "" {
+		return "did you mean '" + near + "'?"
+	}
+	return "`let " + name + " = …` defines it; text needs quotes: \"" + name + "\""
 }
 
 // candidates are the names that "did you mean" may offer: heads and callable
@@ -71,7 +80,7 @@ func operatorWord(words []word) bool {
 		return false
 	}
 	switch words[0].Text {
-	case "==", "!=", "=", "+", "-", "*", "/", "%", ">=":
+	case "==", "!=", "=", ":=", "+", "-", "*", "/", "%", ">=":
 		return true
 	}
 	return words[0].glob != nil && words[0].glob.Pattern == "*"
@@ -83,36 +92,17 @@ func (m *Machine) notFound(name string, words []word) *value.Error {
 	if operatorWord(words) {
 		return err.WithHint("`%s` is not defined; `let %s = …` defines it", name, name)
 	}
+	if hint := hintElsewhere(name); hint != "" {
+		return err.WithHint("%s", hint)
+	}
 	if near := nearest(name, m.candidates()); near != "" {
 		return err.WithHint("did you mean '%s'?", near)
 	}
-	if hint := otherShell[name]; hint != "" {
-		return err.WithHint("%s", hint)
+	if strings.Contains(name, "/") {
+		return err.WithHint("there is no such file; paths are relative to the working directory, see `pwd`")
 	}
-	return err
-}
-
-// otherLanguage are names that people bring along from other languages.
-var otherLanguage = map[string]string{
-	"len":   "`x.len()`",
-	"str":   "`x.str()`, or \"{x}\"",
-	"int":   "`\"42\".parse_int()`",
-	"float": "`\"1.5\".parse_float()`",
-	"print": "the last value is shown by itself; `echo (x)` shows one before it",
-	"read":  "`path(\"file\").read`",
-	"None":  "`null`",
-	"nil":   "`null`",
-	"True":  "`true`",
-	"False": "`false`",
-	"desc":  "`.sort().reverse()`",
-}
-
-// otherShell are heads that people bring along from other shells.
-var otherShell = map[string]string{
-	"set":   "`env.NAME = \"value\"` sets a variable, `let` and `var` bind names",
-	"unset": "`env.NAME = null` unsets a variable",
-	"local": "`let` and `var` are local to their block",
-	"eval":  "there is no eval; build values, or use `run(name, …)`",
-	"exec":  "a command cannot replace the session; just run it",
-	"trap":  "use `try { } catch e { }`",
+	if _, set := m.Getenv(name); set {
+		return err.WithHint("`env.%s` reads the environment", name)
+	}
+	return err.WithHint("no builtin, function or program on PATH has this name; a value is defined with `let %s = …`, and text needs quotes", name)
 }

@@ -73,6 +73,9 @@ func (w *walker) named(e syntax.Expr) abstract {
 func (w *walker) assignment(s *syntax.Assign) {
 	a := w.expr(s.Value)
 	if s.Env {
+		if s.Op != "=" {
+			w.add(s.Span, effect.Effect{Kind: effect.EnvRead, Name: s.Name})
+		}
 		w.add(s.Span, effect.Effect{Kind: effect.EnvWrite, Name: s.Name})
 		return
 	}

@@ -233,8 +233,7 @@ func (p *parser) redirect(c *Command) {
 		if strings.HasPrefix(text, "=") {
 			text = "="
 		}
-		name := p.src[c.Head.Start:c.Head.End]
-		p.fail(target.Span, "redirect to `"+text+"`?", "`"+name+"` is not defined here, so this is a command; a file of that name needs quotes: \""+text+"\"")
+		p.fail(target.Span, "redirect to `"+text+"`?", p.comparisonHint(c, text))
 	}
 	if r.Op == "<" {
 		for _, other := range c.Redirects {
@@ -244,6 +243,16 @@ func (p *parser) redirect(c *Command) {
 		}
 	}
 	c.Redirects = append(c.Redirects, r)
+}
+
+// comparisonHint is for a comparison that was read as a redirect to text.
+func (p *parser) comparisonHint(c *Command, text string) string {
+	quoted := "a file of that name needs quotes: \"" + text + "\""
+	if len(c.Args) > 0 {
+		return quoted + "; a comparison needs values on both sides, and a filter is `.where(.field > value)`"
+	}
+	name := p.src[c.Head.Start:c.Head.End]
+	return "`" + name + "` is not defined here, so this is a command; `let " + name + " = …` defines it; " + quoted
 }
 
 // isComparison reports whether a redirect's target is a number or the rest of

@@ -96,17 +96,17 @@ func (p *parser) checkText() {
 	}
 }
 
-// finish completes an error: whether more input could help, and whether shell
-// syntax explains it better.
+// finish completes an error: whether more input could help, whether shell
+// syntax explains it better, and which habit is behind it.
 func (p *parser) finish(e *Error) *Error {
 	if e.Start >= len(p.full) && len(p.src) == len(p.full) {
 		e.Incomplete = true
 	}
 	p.src = p.full
 	if better := p.shellHead(e); better != nil {
-		return better
+		return p.teach(better)
 	}
-	return e
+	return p.teach(e)
 }
 
 // peek is the next token; newlines are passed inside delimiters.

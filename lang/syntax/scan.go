@@ -152,7 +152,7 @@ func badCharacter(src string, pos int) *Error {
 	case '$':
 		return sigilError(src, pos)
 	case '`':
-		return backtickError(pos)
+		return backtickError(src, pos)
 	case '\\':
 		if pos+1 >= len(src) {
 			e.Msg, e.Incomplete = "unexpected end after `\\`", true

@@ -33,7 +33,11 @@ func (p *parser) dollarNote(q quote) {
 	for i := strings.IndexByte(text, '$'); i >= 0; {
 		if i+1 < len(text) && isIdentStart(text[i+1]) && (i == 0 || text[i-1] != '\\') {
 			end := identEnd(text, i+1)
-			p.note(Span{q.open + i, q.open + end}, "dollar_in_string", "`"+text[i:end]+"` is plain text here; a hole is {"+text[i+1:end]+"}")
+			hole := text[i+1 : end]
+			if isEnvName(hole) {
+				hole = "env." + hole
+			}
+			p.note(Span{q.open + i, q.open + end}, "dollar_in_string", "`"+text[i:end]+"` is plain text here; a hole is {"+hole+"}")
 			return
 		}
 		n := strings.IndexByte(text[i+1:], '$')

@@ -14,24 +14,73 @@ func sigilError(src string, pos int) *Error {
 	switch rest := src[pos+1:]; {
 	case strings.HasPrefix(rest, "("):
 		hint = "put the command in parentheses: `(cmd)`"
+		if i := strings.IndexByte(rest, ')'); i > 1 && i < maxHabitLine && strings.IndexAny(rest[1:i], "($\n") < 0 {
+			hint = "put the command in parentheses: `" + rest[:i+1] + "`; the text of a program is its `.out`"
+		}
 	case strings.HasPrefix(rest, "{"):
 		hint = "write the name alone, or `env.X` for an environment variable"
-	case strings.HasPrefix(rest, "?"):
+		if e := identEnd(rest, 1); e > 1 && e < len(rest) && rest[e] == '}' {
+			hint = nameHint(rest[1:e])
+		}
+	case rest != "" && specials[rest[0]] != "":
 		end++
-		hint = "a command's result has a status: `let r = (cmd)`, then `r.status`"
-	case rest != "" && isDigit(rest[0]):
+		hint = specials[rest[0]]
+	case rest != "" && '1' <= rest[0] && rest[0] <= '9':
 		end++
-		hint = "script arguments are `args[0]`, `args[1]`, …"
+		hint = fmt.Sprintf("script arguments are in a list: `args[%d]`", rest[0]-'1')
 	case rest != "" && isIdentStart(rest[0]):
 		end = identEnd(src, pos+1)
-		name := src[pos+1 : end]
-		hint = fmt.Sprintf("write `%s` for a binding, `env.%s` for the environment, \"{%s}\" inside a string; '…' keeps `$` as text", name, name, name)
+		hint = sigilName(src, pos, end)
 	}
 	return &Error{Span: Span{pos, end}, Msg: "shoal variables have no sigil", Hint: hint}
 }
 
-func backtickError(pos int) *Error {
-	return &Error{Span: Span{pos, pos + 1}, Msg: "backtick is not shoal syntax", Hint: "put the command in parentheses: `(cmd …)`"}
+// specials are the variables of POSIX shells that have no name.
+var specials = map[byte]string{
+	'?': "a command's result has a status: `let r = (cmd)`, then `r.status`",
+	'@': "script arguments are the list `args`; `...(args)` passes them on",
+	'*': "script arguments are the list `args`; `...(args)` passes them on",
+	'#': "`args.len()` counts script arguments",
+	'$': "`os.pid()` is the process id",
+	'!': "`let t = spawn { cmd }` keeps the task: `t.await()`, `t.cancel()`",
+	'0': "`script` is the path of the script",
+}
+
+// sigilName is the hint for `$name`, whose name ends at end.
+func sigilName(src string, pos, end int) string {
+	name, rest := src[pos+1:end], src[end:]
+	line, _, _ := strings.Cut(rest, "\n")
+	value := strings.TrimLeft(line, " \t")
+	switch {
+	case (name == "env" || name == "ENV") && rest != "" && (rest[0] == '.' || rest[0] == ':') && identEnd(rest, 1) > 1:
+		return "the environment is `env." + rest[1:identEnd(rest, 1)] + "`"
+	case name == "it" || name == "in":
+		return "name the item: `x => x.field`, or write `.field` alone"
+	case strings.HasPrefix(value, "=") && !strings.HasPrefix(value, "==") && len(value) < maxHabitLine:
+		return "`let " + name + " = " + strings.TrimSpace(value[1:]) + "` binds a name, which is written alone: `" + name + "`"
+	}
+	return nameHint(name)
+}
+
+// isEnvName reports whether a name looks like one of the environment.
+func isEnvName(name string) bool {
+	return strings.ToUpper(name) == name && strings.Trim(name, "_0123456789") != ""
+}
+
+// nameHint is how a variable of another shell is read here.
+func nameHint(name string) string {
+	if isEnvName(name) {
+		return fmt.Sprintf("the environment is `env.%s`, \"{env.%s}\" inside a string; a binding is `%s`; '…' keeps `$` as text", name, name, name)
+	}
+	return fmt.Sprintf("write `%s` for a binding, `env.%s` for the environment, \"{%s}\" inside a string; '…' keeps `$` as text", name, name, name)
+}
+
+func backtickError(src string, pos int) *Error {
+	hint := "put the command in parentheses: `(cmd …)`"
+	if i := strings.IndexAny(src[pos+1:], "`\n"); i > 0 && i < maxHabitLine && src[pos+1+i] == '`' {
+		hint = "put the command in parentheses: `(" + src[pos+1:pos+1+i] + ")`"
+	}
+	return &Error{Span: Span{pos, pos + 1}, Msg: "backtick is not shoal syntax", Hint: hint}
 }
 
 func heredocError(src string, pos int) *Error {
@@ -42,7 +91,7 @@ func heredocError(src string, pos int) *Error {
 }
 
 func (p *parser) failPipe(at Span) {
-	p.fail(at, "shoal has no pipe operator", "chain methods on the value, as in `(a).lines()`, feed a program with `v.feed(b)`, or write `sh { a | b }`")
+	p.fail(at, "shoal has no pipe operator", pipeHint(p.full, at.Start))
 }
 
 func (p *parser) failAmp(at Span) {
@@ -106,24 +155,13 @@ func (p *parser) unexpected(t token, want string) {
 	case tIdent:
 		if want != "expression" {
 			p.teachWord(t)
-			hint = "a command needs parentheses here: `(cmd …)`"
 		}
 	case tAssign:
 		if want != "expression" {
 			hint = "`=` assigns only at the start of a statement; `==` compares"
 		}
 	}
-	if want == "a block" {
-		p.fail(t.span(), "expected a block, found "+t.kind.String(), blockHint(t, hint))
-	}
 	p.fail(t.span(), "expected "+want+", found "+t.kind.String(), hint)
-}
-
-func blockHint(t token, hint string) string {
-	if t.kind == tIdent || t.kind == tSemi || t.kind == tNewline {
-		return "write `if cond { … }`, `for x in [\"a\", \"b\"] { … }`, `while cond { … }`; a command in the head needs parentheses"
-	}
-	return hint
 }
 
 // teachWord reports words that other languages use as operators or keywords.
@@ -199,17 +237,68 @@ func (p *parser) teachHead(t token) {
 		if c := p.at(after); after > t.end && c != 0 && strings.IndexByte("\n;)}", c) < 0 {
 			p.fail(t.span(), "use `!`", "`!x`")
 		}
-	case "function":
-		if isIdentStart(p.at(after)) {
-			p.fail(t.span(), "functions are declared with fn", "write `fn "+p.src[after:identEnd(p.src, after)]+"() { … }`")
+	case "function", "def", "func", "fun", "sub":
+		p.teachDefinition(t, after)
+	case "case", "switch":
+		p.teachCase(t, after)
+	case "f", "r", "b", "u":
+		if c := p.at(t.end); c == '"' || c == '\'' {
+			p.fail(Span{t.start, t.end + 1}, "shoal has no `"+p.text(t)+"\"…\"`", "every double-quoted string has holes, \"{x}\"; '…' takes everything as it stands")
 		}
 	}
 }
 
+// teachDefinition reports `def f(a) …` and its like: a word before a name with
+// parameters or a block.
+func (p *parser) teachDefinition(t token, name int) {
+	if name == t.end || !isIdentStart(p.at(name)) {
+		return
+	}
+	end := identEnd(p.src, name)
+	at := p.skipBlank(end)
+	params := ""
+	switch c := p.at(at); c {
+	case '(', '[':
+		if i := strings.IndexAny(p.src[at:], ")]\n"); i > 0 && i < maxHabitLine && p.src[at+i] != '\n' {
+			params = strings.TrimSpace(p.src[at+1 : at+i])
+		}
+	case '{':
+	default:
+		if p.text(t) != "function" {
+			return
+		}
+	}
+	if !strings.Contains(params, ",") {
+		fields := strings.Fields(strings.ReplaceAll(params, ": ", ":"))
+		params = strings.ReplaceAll(strings.Join(fields, ", "), ":", ": ")
+	}
+	p.fail(t.span(), "functions are declared with fn", "write `fn "+p.src[name:end]+"("+params+") { … }`")
+}
+
+// teachCase reports `case x in` and `switch (x) {`.
+func (p *parser) teachCase(t token, subject int) {
+	line := p.src[subject:min(len(p.src), subject+maxHabitLine)]
+	if i := strings.IndexByte(line, '\n'); i >= 0 {
+		line = line[:i]
+	}
+	var found bool
+	if p.text(t) == "case" {
+		line, _, found = strings.Cut(line, " in")
+	} else {
+		line, _, found = strings.Cut(line, "{")
+	}
+	line = strings.Trim(line, "$\"() \t")
+	if subject == t.end || !found || line == "" {
+		return
+	}
+	p.fail(t.span(), "`"+p.text(t)+"` is not shoal syntax", "write `match "+line+" { \"a\" => …; _ => … }`")
+}
+
 // teachFunction reports `f() { … }` for an unbound f.
 func (p *parser) teachFunction(t token) {
-	i := p.skipLines(min(t.end+1, len(p.src)))
-	if p.at(t.end) != '(' || p.at(i) != ')' || p.at(p.skipBlank(i+1)) != '{' {
+	open := p.skipBlank(t.end)
+	i := p.skipLines(min(open+1, len(p.src)))
+	if p.at(open) != '(' || p.at(i) != ')' || p.at(p.skipBlank(i+1)) != '{' {
 		return
 	}
 	name := p.text(t)

@@ -36,6 +36,9 @@ func (p *parser) argument() *CmdArg {
 		}
 		return &CmdArg{Span: Span{start, p.pos}, Kind: ArgSpread, X: x}
 	}
+	if strings.HasPrefix(p.src[start:], "...[") {
+		p.fail(Span{start, start + len("...")}, "a spread needs parentheses", "`...(xs)` makes an argument of each item")
+	}
 	var buf [4]piece
 	pieces := p.pieces(buf[:0])
 	if len(pieces) == 0 {
@@ -130,7 +133,7 @@ func (p *parser) wordText(list []piece) []piece {
 		case '$':
 			panic(sigilError(p.src, p.pos))
 		case '`':
-			panic(backtickError(p.pos))
+			panic(backtickError(p.src, p.pos))
 		case '\\':
 			joined = append(joined, p.src[from:p.pos]...)
 			text, glyph := p.escapedText()

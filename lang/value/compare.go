@@ -262,11 +262,32 @@ func Compare(a, b Value) (int, *Error) {
 }
 
 func noOrder(a, b Kind) *Error {
-	err := Errorf(CodeType, "cannot compare %s with %s", a, b)
-	if a == KindOutcome || b == KindOutcome {
-		return err.WithHint("a bare name runs a command: `.size` is the field of each item, `r.out` what a command gave")
+	return Errorf(CodeType, "cannot compare %s with %s", a, b).WithHint("%s", orderHint(a, b))
+}
+
+// orderHint is what to do about two types that have no order.
+func orderHint(a, b Kind) string {
+	either := func(k Kind) bool { return a == k || b == k }
+	number := func(k Kind) bool { return k == KindInt || k == KindFloat }
+	switch {
+	case either(KindOutcome):
+		return "a bare name runs a command: `.size` is the field of each item, `r.out` what a command gave"
+	case either(KindNull):
+		return "a value is null: `x ?? 0` puts another in its place"
+	case number(a) && number(b):
+		return "nan has no order"
+	case either(KindPath) && either(KindStr):
+		return "compare the text: `p.str()`"
+	case either(KindStr):
+		return "text is no number: `.parse_int()` and `.parse_float()` make one of it"
+	case either(KindSize):
+		return "give the number a unit: `x > 1kb`"
+	case either(KindDuration):
+		return "give the number a unit: `x > 1s`"
+	case either(KindDatetime):
+		return "compare with a datetime: `x > now - 1d`, `x > t\"2026-01-01\"`"
 	}
-	return err
+	return "compare a part of it, such as `.len()` or a field; `==` compares anything"
 }
 
 // compareIntFloat compares exactly; ok is false for NaN.

@@ -76,7 +76,26 @@ func ArgvText(v Value) (string, *Error) {
 	case KindTime:
 		return FormatTimeSeconds(v.AsTimeOfDay()), nil
 	}
-	return "", Errorf(CodeType, "%s cannot be passed as argv", v.Kind())
+	return "", Errorf(CodeType, "%s cannot be passed as argv", v.Kind()).WithHint("%s", argvHint(v.Kind()))
+}
+
+// argvHint is how a value without argv text gets to a program.
+func argvHint(k Kind) string {
+	switch k {
+	case KindList, KindTable, KindRange:
+		return "`...(xs)` passes each item as an argument of its own; a method is called on the value: `xs.sum()`"
+	case KindNull:
+		return "a value is null: leave the argument away, or put another in its place with `x ?? \"\"`"
+	case KindOutcome:
+		return "use the command's value: `.out`"
+	case KindSecret:
+		return "programs get secrets by the environment: `with env: {TOKEN: s} { … }`"
+	case KindRecord:
+		return "pass a field of it, or its text: `r.json()`"
+	case KindBytes:
+		return "feed bytes to the program: `data.feed(cmd)`"
+	}
+	return "pass a str, path, number, bool, size, duration, datetime, time or glob"
 }
 
 // Text is what .str() gives: str, int, float, bool, and paths and bytes that
