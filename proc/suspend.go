@@ -29,15 +29,22 @@ func (r *Runner) Suspend(task uint64) error {
 		t.mu.Unlock()
 	}
 	began, clean := time.Now(), 0
+	told := map[int]uint64{} // start of the processes that were told to stop
 	for clean < 2 {
 		for _, t := range trees {
 			t.signalGroup(syscall.SIGSTOP)
 		}
 		running := 0
 		for _, p := range r.members(all) {
-			if p.State != "T" && p.State != "t" {
+			switch {
+			case p.State == "T" || p.State == "t":
+			case p.State == "D" && told[p.PID] == p.start:
+				// In the kernel, for a child that was stopped before its exec, or
+				// for a disk: it stops before it comes back.
+			default:
 				running++
 				signalProc(p, syscall.SIGSTOP)
+				told[p.PID] = p.start
 			}
 		}
 		if running == 0 {

@@ -155,6 +155,25 @@ func TestSuspendResume(t *testing.T) {
 	}
 }
 
+// A shell that was caught between the start of a program and its exec cannot
+// stop before its child goes on; it runs nothing meanwhile.
+func TestSuspendWhileForking(t *testing.T) {
+	r := newRunner(t, Limits{})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := start(ctx, r, shSpec(1, `while :; do /bin/true; done`))
+	within(t, 5*time.Second, "a process", func() bool { return len(r.Leftovers(1)) > 0 })
+	for range 50 {
+		if err := r.Suspend(1); err != nil {
+			t.Fatal(err, r.Leftovers(1))
+		}
+		if err := r.Resume(1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	<-done
+}
+
 // A flood must not grow memory, must be counted, and must end when told.
 func TestFloodStaysFlat(t *testing.T) {
 	r := newRunner(t, Limits{CaptureCap: 4 << 20, SpillCap: 16 << 20})
