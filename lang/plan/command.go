@@ -28,7 +28,7 @@ func (w *walker) command(c *syntax.Command, more []Arg) abstract {
 		return ofKind(value.KindOutcome)
 	}
 	args := append(w.words(c.Args), more...)
-	if c.Trailing != nil {
+	if c.Trailing != nil && !w.onlyPlans(c) {
 		w.expr(c.Trailing)
 	}
 	head := w.word(&c.Head)
@@ -51,6 +51,13 @@ func (w *walker) command(c *syntax.Command, more []Arg) abstract {
 		return ofKind(value.KindOutcome)
 	}
 	return w.head(name, args, c.Span)
+}
+
+// onlyPlans reports whether a command is `plan`, which does not run its block:
+// apply does, and that is opaque.
+func (w *walker) onlyPlans(c *syntax.Command) bool {
+	_, bound := w.lookup("plan")
+	return !bound && !c.Force && c.Head.Kind == syntax.ArgWord && c.Head.Text == "plan"
 }
 
 // reads reports whether a command has a `<`: then it is a program.
