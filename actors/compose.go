@@ -113,16 +113,17 @@ func (w *worker) raisedResult(end *ending, ref messages.Ref, printed []messages.
 	return messages.ExecResult{Key: r.key, Err: messages.Errorf(messages.CodeRaised, "%s", msg).With(data)}
 }
 
-// errorView is a raised error as {code, msg, span?, hint?, stderr?, status?}.
+// errorView is a raised error as {code, msg, span?, file?, hint?, stderr?, status?}.
 func errorView(e *value.Error) json.RawMessage {
 	out := struct {
 		Code   string      `json:"code"`
 		Msg    string      `json:"msg"`
 		Span   *value.Span `json:"span,omitempty"`
+		File   string      `json:"file,omitempty"` // that span lies in; absent: the source itself
 		Hint   string      `json:"hint,omitempty"`
 		Stderr *string     `json:"stderr,omitempty"`
 		Status *int        `json:"status,omitempty"`
-	}{Code: e.Code, Msg: e.Msg, Span: e.Span, Hint: e.Hint, Status: e.Status}
+	}{Code: e.Code, Msg: e.Msg, Span: e.Span, File: e.File, Hint: e.Hint, Status: e.Status}
 	if e.HasStderr {
 		out.Stderr = &e.Stderr
 	}

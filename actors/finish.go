@@ -35,9 +35,11 @@ func (w *worker) finish(v value.Value, err error) {
 	if end.task {
 		rows = append(rows, w.taskRows()...)
 	}
-	w.commit(messages.Record{
-		Key: fmt.Sprintf("task-%d-end", r.num), Entry: &entry, Rows: rows, Events: events,
-	})
+	rec := messages.Record{Key: fmt.Sprintf("task-%d-end", r.num), Rows: rows, Events: events}
+	if r.spawned == nil {
+		rec.Entry = &entry
+	}
+	w.commit(rec)
 }
 
 // taskRows are the task's record and its newest output.
@@ -345,7 +347,10 @@ func (r *Run) endEventsLocked(end *ending) []messages.Draft {
 	if len(r.heads) > 0 {
 		head = r.heads[0]
 	}
-	events := r.journalEventsLocked(head, end.ok)
+	var events []messages.Draft
+	if r.spawned == nil {
+		events = r.journalEventsLocked(head, end.ok)
+	}
 	if r.knownLocked() {
 		events = append(events, r.taskEventLocked())
 	}

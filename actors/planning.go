@@ -2,8 +2,12 @@ package actors
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"syscall"
+	"time"
 
 	"shoal.dev/shoal/lang/effect"
 	"shoal.dev/shoal/lang/plan"
@@ -15,28 +19,47 @@ import (
 // plan itself when it was asked for, -32011 when policy wants an approval.
 func (w *worker) storePlan(derived plan.Result, rules *leash.Rules) {
 	r := w.run
+	stored := r.newPlan(r.params.Src, r.fork.Cwd(), derived, rules, w.d.Now())
+	stored.Position = r.params.Position
+	w.d.askPlan(messages.StorePlan{Plan: stored}, func(a messages.PlanAnswer) { w.planned(a) })
+}
+
+// newPlan is a plan of the run's principal, with what policy says of it.
+func (r *Run) newPlan(src, cwd string, derived plan.Result, rules *leash.Rules, now time.Time) messages.Plan {
 	verdict := rules.Decide(derived.Effects, derived.Reversibility, r.host.scene())
-	now := w.d.Now().UnixNano()
-	dev, ino := identity(r.fork.Cwd())
-	stored := messages.Plan{
-		PlanRef: newPlanRef(), Source: r.params.Src, Position: r.params.Position, Session: r.host.name,
-		Principal: r.principal, Cwd: r.fork.Cwd(), Root: r.host.cwd0, CwdDev: dev, CwdIno: ino,
+	dev, ino := identity(cwd)
+	p := messages.Plan{
+		PlanRef: newPlanRef(), Source: src, Position: messages.PositionValue, Session: r.host.name,
+		Principal: r.principal, Cwd: cwd, Root: r.host.cwd0, CwdDev: dev, CwdIno: ino,
 		Effects: derived.Effects, Reversibility: derived.Reversibility,
 		Verdict: messages.VerdictAllow, Rule: verdict.Rule, State: planStored,
-		CreatedAt: now, ExpiresAt: now + messages.PlanTTLNS,
-		SourceHash: sourceHash(r.params.Src), PolicyHash: rules.Hash(),
+		CreatedAt: now.UnixNano(), ExpiresAt: now.UnixNano() + messages.PlanTTLNS,
+		SourceHash: sourcesHash(src, derived.Files), PolicyHash: rules.Hash(),
 		Approvals: []messages.Approval{},
 	}
-	if stored.Effects == nil {
-		stored.Effects = []effect.Effect{}
+	if p.Effects == nil {
+		p.Effects = []effect.Effect{}
 	}
 	switch verdict.Outcome {
 	case leash.Deny:
-		stored.Verdict = messages.VerdictDeny
+		p.Verdict = messages.VerdictDeny
 	case leash.Ask:
-		stored.Verdict, stored.ApprovalPending = messages.VerdictApproval, true
+		p.Verdict, p.ApprovalPending = messages.VerdictApproval, true
 	}
-	w.d.askPlan(messages.StorePlan{Plan: stored}, func(a messages.PlanAnswer) { w.planned(a) })
+	return p
+}
+
+// sourcesHash identifies a source and the texts of the files that it runs, by
+// their real paths.
+func sourcesHash(src string, files map[string]string) string {
+	if len(files) == 0 {
+		return sourceHash(src)
+	}
+	parts := []string{src}
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		parts = append(parts, sourceHash(path), sourceHash(files[path]))
+	}
+	return sourceHash(strings.Join(parts, "\x00"))
 }
 
 // planned answers the run with its stored plan.
@@ -81,20 +104,24 @@ func (w *worker) rememberedRows(res messages.ExecResult) []messages.Row {
 	return []messages.Row{r.requestRowLocked(res)}
 }
 
-// stale says what of the run's plan is no longer as it was bound; "" if all
-// is.
-func (r *Run) stale(effects []effect.Effect, rules *leash.Rules) string {
-	p := r.plan
-	dev, ino := identity(r.fork.Cwd())
+// stale says what of a plan is no longer as it was bound; nil if all is.
+func stale(p *messages.Plan, cwd, hash string, effects []effect.Effect, rules *leash.Rules) *messages.Error {
+	dev, ino := identity(cwd)
+	why := ""
 	switch {
-	case dev != p.CwdDev || ino != p.CwdIno:
-		return "the directory " + p.Cwd + " is not the same any more"
+	case cwd != p.Cwd || dev != p.CwdDev || ino != p.CwdIno:
+		why = "the directory " + p.Cwd + " is not the same any more"
 	case rules.Hash() != p.PolicyHash:
-		return "the policy has changed"
+		why = "the policy has changed"
 	case !sameEffects(effects, p.Effects):
-		return "the source would have other effects now"
+		why = "the source would have other effects now"
+	case hash != p.SourceHash:
+		why = "a file that it runs has changed"
+	default:
+		return nil
 	}
-	return ""
+	return messages.Errorf(messages.CodeUnknownPlan, "plan %s no longer holds: %s; derive it again", p.PlanRef, why).
+		With(map[string]string{"reason": why})
 }
 
 func sameEffects(a, b []effect.Effect) bool {

@@ -81,13 +81,13 @@ func covers(p *messages.Plan, rules *leash.Rules, effects []effect.Effect, sc le
 	return len(uncovered(p, rules, effects, sc)) == 0
 }
 
-// approved reports whether the run's plan was approved for this very effect:
-// its kind is covered, and the plan showed the target or showed any.
-func (r *Run) approved(e effect.Effect) bool {
-	if r.plan == nil || !coveredKinds(r.plan)[e.Kind] {
+// approves reports whether a plan, which may be nil, was approved for this very
+// effect: its kind is covered, and the plan showed the target or showed any.
+func approves(p *messages.Plan, e effect.Effect) bool {
+	if p == nil || !coveredKinds(p)[e.Kind] {
 		return false
 	}
-	for _, planned := range r.plan.Effects {
+	for _, planned := range p.Effects {
 		if planned.Kind == e.Kind && (planned.Target() == effect.Any || planned.Same(e)) {
 			return true
 		}

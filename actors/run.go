@@ -41,6 +41,9 @@ type Run struct {
 	applies   bool // a plan
 	arrived   time.Time
 	done      chan struct{} // closed when the task has reached an end state
+	spawned   *spawned      // what makes it a task of the language; nil: a submission
+	gate      interp.Gate   // of a submission; see gateOf
+	control   sync.Mutex    // held while it is suspended or resumed
 
 	mu       sync.Mutex
 	kind     messages.EntryKind

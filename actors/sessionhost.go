@@ -30,6 +30,7 @@ import (
 // so before anybody else looks at them.
 type sessionHost struct {
 	d       *Deps
+	tasks   *TaskStore
 	name    messages.SessionName
 	base    []string // environment of the client that created it or brought it back
 	creator string   // connection of that client
@@ -68,9 +69,9 @@ type sessionHost struct {
 }
 
 // newSessionHost is a session that has not been loaded yet.
-func newSessionHost(d *Deps, m messages.Attach) *sessionHost {
+func newSessionHost(d *Deps, tasks *TaskStore, m messages.Attach) *sessionHost {
 	return &sessionHost{
-		d: d, name: m.Session, base: m.Env, creator: m.Conn, owner: m.Principal,
+		d: d, tasks: tasks, name: m.Session, base: m.Env, creator: m.Conn, owner: m.Principal,
 		cwd0: m.Cwd, conns: map[string]bool{}, env: map[string]*string{},
 		runs: map[uint64]*Run{}, byKey: map[string]*Run{}, aliases: map[uint64][]string{},
 		requests: newRequests(m.Session), opening: map[string]*open{},

@@ -208,7 +208,7 @@ func (st *SessionStore) open(m messages.Attach) (*sessionHost, *messages.Error) 
 		return nil, messages.Errorf(messages.CodeQuota, "%d sessions are open; close some", sessionLimit).
 			With(map[string]int{"limit": sessionLimit, "used": sessionLimit})
 	}
-	h = newSessionHost(st.d, m)
+	h = newSessionHost(st.d, st.tasks, m)
 	st.hosts[m.Session] = h
 	return h, nil
 }

@@ -52,6 +52,10 @@ func (st *TaskStore) serve(m messages.RunTask) messages.Raw {
 		return st.await(r, rec, m.TimeoutMS)
 	case "cancel":
 		return st.cancelTask(r, rec)
+	case "suspend":
+		return st.control(r, rec, st.suspend)
+	case "resume":
+		return st.control(r, rec, st.resume)
 	case "output":
 		return st.output(r, rec, m)
 	default:

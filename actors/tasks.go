@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -222,15 +224,18 @@ func (st *TaskStore) endSession(ctx context.Context, session messages.SessionNam
 	st.end(ctx, st.of(session), errCancelled)
 }
 
-// EndAll ends every task, for the kernel's stop.
+// EndAll ends every task, for the kernel's stop, and those that they spawn
+// until then.
 func (st *TaskStore) EndAll(ctx context.Context) {
 	st.mu.Lock()
-	runs := make([]*Run, 0, len(st.runs))
-	for _, r := range st.runs {
-		runs = append(runs, r)
-	}
+	runs := slices.Collect(maps.Values(st.runs))
 	st.mu.Unlock()
-	st.end(ctx, runs, errStopping)
+	for len(runs) > 0 && ctx.Err() == nil {
+		st.end(ctx, runs, errStopping)
+		st.mu.Lock()
+		runs = slices.DeleteFunc(slices.Collect(maps.Values(st.runs)), (*Run).hasEnded)
+		st.mu.Unlock()
+	}
 }
 
 func (st *TaskStore) end(ctx context.Context, runs []*Run, cause error) {

@@ -26,8 +26,9 @@ type worker struct {
 	d   *Deps
 	run *Run
 
-	rules   *leash.Rules  // in force when the run was admitted
-	flushed chan struct{} // holds one item while no printed values are being written
+	rules   *leash.Rules                  // in force when the run was admitted
+	source  func(path, text string) error // judges the files that it runs; may be nil
+	flushed chan struct{}                 // holds one item while no printed values are being written
 
 	mu      sync.Mutex
 	refusal *leash.Verdict // the last effect refused while running
@@ -50,6 +51,10 @@ func (w *worker) work() {
 	}()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
+	if w.run.spawned != nil {
+		w.workSpawned(ctx, cancel)
+		return
+	}
 	if !w.begin(cancel) {
 		w.finish(value.Null, value.Errorf(value.CodeCancelled, "cancelled before it ran"))
 		return
@@ -59,7 +64,7 @@ func (w *worker) work() {
 		w.refuse(parseError(w.run.params.Src, perr))
 		return
 	}
-	if !w.admit(prog) {
+	if !w.admit(ctx, prog) {
 		return
 	}
 	v, err := w.eval(ctx, prog)
@@ -77,31 +82,33 @@ func (w *worker) begin(cancel context.CancelCauseFunc) bool {
 	if r.cause != nil {
 		return false
 	}
-	r.state = messages.TaskRunning
+	if r.state == messages.TaskQueued {
+		r.state = messages.TaskRunning
+	}
 	return true
 }
 
 // admit derives the effects, asks policy, and makes the intent durable. False
 // means that the run has been answered and does not run.
-func (w *worker) admit(prog *lang.Program) bool {
+func (w *worker) admit(ctx context.Context, prog *lang.Program) bool {
 	r := w.run
-	derived := prog.Plan(r.fork)
+	rules := r.host.rulesOf(r.principal)
+	w.rules = rules
+	derived := prog.PlanFiles(ctx, r.fork, w.readable(rules))
 	if derived.Err != nil { // what cannot be followed is opaque
 		derived.Effects = append(derived.Effects, effect.Effect{Kind: effect.Opaque, Why: derived.Err.Msg})
 	}
 	r.mu.Lock()
 	r.effects, r.heads, r.opaque = derived.Effects, heads(derived), hasOpaque(derived.Effects)
 	r.mu.Unlock()
-	rules := r.host.rulesOf(r.principal)
-	w.rules = rules
+	w.judge(derived)
 	if r.params.Mode == messages.ModePlan {
 		w.storePlan(derived, rules)
 		return false
 	}
 	if r.plan != nil {
-		if why := r.stale(derived.Effects, rules); why != "" {
-			w.refuse(messages.Errorf(messages.CodeUnknownPlan, "plan %s no longer holds: %s; derive it again", r.planRef, why).
-				With(map[string]string{"reason": why}))
+		if err := stale(r.plan, r.fork.Cwd(), sourcesHash(r.params.Src, derived.Files), derived.Effects, rules); err != nil {
+			w.refuse(err)
 			return false
 		}
 	}
@@ -168,44 +175,25 @@ func (w *worker) recordIntent(effects bool) bool {
 // finished top-level statement is committed as long as the run is in line.
 func (w *worker) eval(ctx context.Context, prog *lang.Program) (value.Value, error) {
 	r := w.run
-	output := w.d.Runner.OpenOutput(r.num, func(s proc.Stream) { w.grew(s) })
-	r.mu.Lock()
-	r.output = output
-	r.mu.Unlock()
-	defer output.Finish()
-	host := w.d.NewHost(HostSpec{
-		Session: r.host.name, Task: r.num, Output: output, Check: w.checker(), Ended: w.programEnded,
-	})
+	defer w.openOutput().Finish()
 	position := interp.Stmt
 	if r.params.Position == messages.PositionValue {
 		position = interp.Value
 	}
 	return prog.Run(ctx, interp.Run{
-		State: r.fork, Host: host, Position: position,
+		State: r.fork, Host: w.newHost(w.rules, r.plan), Position: position,
 		Sink: w.show, Note: w.note, Exit: w.exit,
-		Statement: w.statementEnded,
+		Statement: w.statementEnded, Source: w.source, Gate: r.gateOf(),
 	})
 }
 
-// checker judges single effects while the program runs; nil when nothing is
-// restricted. An asked-for effect runs only under an approval that covers it.
-func (w *worker) checker() func(effect.Effect) *value.Error {
-	rules := w.rules
-	if rules.Unrestricted() {
-		return nil
-	}
-	scene := w.run.host.scene()
-	return func(e effect.Effect) *value.Error {
-		v := rules.Judge(e, scene)
-		if v.Outcome == leash.Allow || v.Outcome == leash.Ask && w.run.approved(e) {
-			return nil
-		}
-		err := refusalError(v)
-		w.mu.Lock()
-		w.refusal, w.refused = &v, err
-		w.mu.Unlock()
-		return err
-	}
+// openOutput starts the log of what the run's programs print.
+func (w *worker) openOutput() *proc.TaskOutput {
+	output := w.d.Runner.OpenOutput(w.run.num, func(s proc.Stream) { w.grew(s) })
+	w.run.mu.Lock()
+	w.run.output = output
+	w.run.mu.Unlock()
+	return output
 }
 
 // show takes a value that a statement printed.
