@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -26,9 +27,49 @@ type Programs struct {
 func (p Programs) LookPath(_ context.Context, name, cwd string, env []string) (string, error) {
 	path, err := p.Runner.LookPath(name, lookup(env, "PATH"), cwd)
 	if err != nil {
+		if plain := plainFile(name, cwd, err); plain != nil {
+			return "", plain
+		}
 		return "", spawnFailed(name, err)
 	}
 	return path, nil
+}
+
+// plainFile is a file named by its path that there is and that may not be
+// executed.
+func plainFile(name, cwd string, err error) error {
+	var e *proc.SpawnError
+	if !errors.As(err, &e) || e.Kind != proc.NotExecutable || !strings.Contains(name, "/") {
+		return nil
+	}
+	at := name
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(cwd, at)
+	}
+	if info, serr := os.Stat(at); serr != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	return &interp.NotExecutable{Path: name, Shebang: shebang(at)}
+}
+
+// maxShebang is how much of a first line systems look at, in bytes.
+const maxShebang = 256
+
+// shebang is what follows "#!" on a file's first line, "" without one.
+func shebang(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	b := make([]byte, maxShebang)
+	n, _ := io.ReadFull(f, b)
+	line, _, _ := strings.Cut(string(b[:n]), "\n")
+	rest, ok := strings.CutPrefix(line, "#!")
+	if !ok {
+		return ""
+	}
+	return strings.TrimSpace(rest)
 }
 
 func lookup(env []string, name string) string {
@@ -62,6 +103,9 @@ func spawnFailed(name string, err error) error {
 	case proc.TooLong:
 		return value.Errorf(value.CodeArg, "%s: the arguments and the environment are too long for the system", name).
 			WithHint("pass the data on stdin with feed")
+	case proc.BadFormat:
+		return value.Errorf(value.CodeCustom, "%s: the system does not know how to run it", e.Path).
+			WithHint("give it a `#!` line, or name its interpreter: `sh %s`", name)
 	default:
 		return value.Errorf(value.CodeCustom, "%v", e)
 	}

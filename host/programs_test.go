@@ -53,13 +53,22 @@ func TestWordsOfErrors(t *testing.T) {
 	for _, c := range []struct{ name, code, part string }{
 		{"nothere-at-all", value.CodeNotFound, "command not found: nothere-at-all"},
 		{dir, value.CodePermission, "is a directory"},
-		{filepath.Join(dir, "plain"), value.CodePermission, "not executable"},
+		{"plain", value.CodePermission, "not executable"}, // found in PATH
 	} {
 		_, err := p.LookPath(t.Context(), c.name, dir, env)
 		var e *value.Error
 		if !errors.As(err, &e) || e.Code != c.code || !strings.Contains(e.Msg, c.part) {
 			t.Errorf("%s: got %v, want %s with %q", c.name, err, c.code, c.part)
 		}
+	}
+	_, err := p.LookPath(t.Context(), "./script0", dir, env)
+	var plain *interp.NotExecutable
+	if put(t, filepath.Join(dir, "script0"), "#! /bin/sh -e\nx", 0o600); errors.As(err, &plain) {
+		t.Errorf("got %v before there is a file", err)
+	}
+	_, err = p.LookPath(t.Context(), "./script0", dir, env)
+	if !errors.As(err, &plain) || plain.Shebang != "/bin/sh -e" {
+		t.Errorf("got %v, want the line that says what runs the file", err)
 	}
 	run := func(s interp.ExecSpec) error { _, err := p.Exec(t.Context(), s); return err }
 	for _, c := range []struct {

@@ -160,7 +160,7 @@ func runEffects(args []interp.EffectArg, cwd string) []effect.Effect {
 		return append(pathEffects(effect.FSRead, of, cwd), effect.Effect{Kind: effect.Opaque, Why: "script " + argv0})
 	}
 	out := []effect.Effect{{Kind: effect.ProcSpawn, Argv0: argv0}}
-	for _, tool := range runners[strings.TrimPrefix(path.Ext(argv0), ".")] {
+	for _, tool := range interp.RunnerTools(argv0) {
 		out = append(out, effect.Effect{Kind: effect.ProcSpawn, Argv0: tool})
 	}
 	return append(out, effect.Effect{Kind: effect.Opaque, Why: "program " + argv0})

@@ -98,7 +98,7 @@ func (m *Machine) startError(err error, name string, words []word, kind syntax.A
 
 // execute starts a program with its redirects and waits for it.
 func (m *Machine) execute(argv []string, text string, sio *streams) (*Exit, error) {
-	path, err := m.lookPath(argv[0])
+	argv, path, err := m.executable(argv)
 	if err != nil {
 		return nil, err
 	}

@@ -142,7 +142,35 @@ func (w *walker) spawn(name string, span syntax.Span) {
 	if name == "" {
 		name = effect.Any
 	}
-	w.add(span, effect.Effect{Kind: effect.ProcSpawn, Argv0: name}, effect.Effect{Kind: effect.Opaque, Why: name})
+	w.add(span, effect.Effect{Kind: effect.ProcSpawn, Argv0: name})
+	if strings.Contains(name, "/") {
+		for _, tool := range w.runners(name) {
+			w.add(span, effect.Effect{Kind: effect.ProcSpawn, Argv0: tool})
+		}
+	}
+	w.add(span, effect.Effect{Kind: effect.Opaque, Why: name})
+}
+
+// runners are the programs of which one runs the file of a name if it may not
+// be executed.
+func (w *walker) runners(name string) []string {
+	if tools := interp.RunnerTools(name); tools != nil {
+		return tools
+	}
+	if !strings.HasPrefix(name, "/") {
+		if w.cwd == "" {
+			return nil
+		}
+		name = w.cwd + "/" + name
+	}
+	w.started[clean(name)] = true
+	_, text, _ := w.source(clean(name))
+	line, _, _ := strings.Cut(text, "\n")
+	rest, ok := strings.CutPrefix(line, "#!")
+	if !ok {
+		return nil
+	}
+	return interp.ShebangTools(strings.TrimSpace(rest))
 }
 
 // args walks call arguments.

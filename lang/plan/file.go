@@ -208,6 +208,19 @@ func (w *walker) rewritten() {
 	}
 }
 
+// written adds that any program may start when the program may write a file
+// that it starts: the file's first line can name another runner then.
+func (w *walker) written() {
+	for file := range w.started {
+		for _, e := range w.effects {
+			if e.Kind == effect.FSWrite && reaches(e.Path, file) {
+				w.add(syntax.Span{}, effect.Effect{Kind: effect.ProcSpawn, Argv0: effect.Any})
+				return
+			}
+		}
+	}
+}
+
 // reaches reports whether an effect on target may touch a file.
 func reaches(target, file string) bool {
 	return target == effect.Any || target == file || strings.HasPrefix(file, strings.TrimSuffix(target, "/")+"/") ||

@@ -88,7 +88,7 @@ const maxSteps = 200_000
 func Derive(p *syntax.Program, rows Rows, session Session, sources Sources) Result {
 	w := &walker{
 		rows: rows, session: session, sources: sources, cwd: session.Cwd(), seen: map[effectKey]int{},
-		files: map[string]bool{}, followed: map[string]string{}, modules: map[string]abstract{},
+		files: map[string]bool{}, followed: map[string]string{}, started: map[string]bool{}, modules: map[string]abstract{},
 		done: map[callKey]bool{}, active: map[*syntax.Lambda]int{},
 	}
 	w.scope = &scope{names: map[string]abstract{}}
@@ -102,6 +102,7 @@ func Derive(p *syntax.Program, rows Rows, session Session, sources Sources) Resu
 		r.Statements = append(r.Statements, Statement{Head: stmtHead(s), Span: s.Pos(), Effects: w.own})
 	}
 	w.rewritten()
+	w.written()
 	r.Effects, r.Err, r.Files = w.effects, w.err, w.followed
 	r.Reversibility = w.reversibility()
 	for _, e := range r.Effects {
@@ -167,6 +168,7 @@ type walker struct {
 	sources  Sources
 	files    map[string]bool     // that are being walked
 	followed map[string]string   // the texts of all that were looked into
+	started  map[string]bool     // files whose first line may say what runs them
 	modules  map[string]abstract // by real path
 	loadedAt syntax.Span         // where the file being walked is loaded from
 	afar     int                 // nested walks of functions of other sources
