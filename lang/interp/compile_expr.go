@@ -156,7 +156,6 @@ func (c *compiler) interp(e *syntax.Interp) code {
 				return m.raise(overflow("str"), span)
 			}
 		}
-		m.usage.asked += int64(len(buf))
 		return value.Str(value.TextOf(buf))
 	}
 }
@@ -170,7 +169,6 @@ func (c *compiler) list(e *syntax.List) code {
 				return value.Null
 			}
 		}
-		m.usage.asked += int64(len(vals)) * valueBytes
 		return value.NewList(vals)
 	}
 }
@@ -210,7 +208,6 @@ func (c *compiler) record(e *syntax.Record) code {
 			}
 			vals[slots[i]] = v
 		}
-		m.usage.asked += int64(len(vals)) * valueBytes
 		return value.NewRecord(shape, vals)
 	}
 }

@@ -162,7 +162,6 @@ func (m *Machine) apply2(o op, a value.Value, x code, span syntax.Span) value.Va
 	if err != nil {
 		return m.raise(err, span)
 	}
-	m.charge(v)
 	return v
 }
 
@@ -246,7 +245,6 @@ func (m *Machine) assignOp(slot int, o op, a, b value.Value, span syntax.Span) v
 	if err != nil {
 		return m.raise(err, span)
 	}
-	m.charge(v)
 	m.stack[m.bp+slot] = v
 	return v
 }
@@ -325,7 +323,6 @@ func (c *compiler) compoundGlobal(s *syntax.Assign, r *resolve.Ref) code {
 		if err != nil {
 			return m.raise(err, span)
 		}
-		m.charge(v)
 		m.store(cell, v)
 		return v
 	}
