@@ -1,23 +1,17 @@
 package value
 
-import "unsafe"
-
 // Maker makes many small values with few allocations. The zero Maker is ready;
 // it is not safe for concurrent use. A value keeps up to a few hundred of its
 // neighbours alive.
 type Maker struct{ slab slab }
 
-// Str makes a str of s, whose bytes it keeps.
+// Str makes a str of s. It keeps the bytes of a long one and copies a short
+// one.
 func (m *Maker) Str(s string) Value {
-	b := &m.slab
-	if len(b.texts) == cap(b.texts) {
-		b.texts = make([]text, 0, grow(cap(b.texts)))
+	if len(s) <= nearSlab {
+		return m.slab.str(s)
 	}
-	n := len(b.texts)
-	b.texts = b.texts[:n+1]
-	t := &b.texts[n]
-	t.kind, t.s = KindStr, s
-	return Value{unsafe.Pointer(t), 0}
+	return m.slab.far(s)
 }
 
 // Record makes a record with a copy of vals.

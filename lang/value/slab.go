@@ -6,7 +6,7 @@ import "unsafe"
 // of its objects, so blocks are bounded: a survivor keeps a few neighbours, not
 // the whole document.
 type slab struct {
-	texts   []text
+	texts   []farText
 	records []Record
 	values  []Value
 	bytes   []byte
@@ -24,30 +24,29 @@ func grow(n int) int { return min(max(2*n, slabFirst), slabMost) }
 
 // str makes a str of a copy of s, so that the source of s can go.
 func (b *slab) str(s string) Value {
+	size := nearSize(len(s))
+	if size > slabBytes/8 {
+		return nearText(KindStr, make([]byte, size), s)
+	}
+	n := len(b.bytes)
+	if n+size > cap(b.bytes) {
+		b.bytes = make([]byte, 0, min(max(2*cap(b.bytes), 64, size), slabBytes))
+		n = 0
+	}
+	b.bytes = b.bytes[:n+size]
+	return nearText(KindStr, b.bytes[n:], s)
+}
+
+// far makes a str that keeps the bytes of s.
+func (b *slab) far(s string) Value {
 	if len(b.texts) == cap(b.texts) {
-		b.texts = make([]text, 0, grow(cap(b.texts)))
+		b.texts = make([]farText, 0, grow(cap(b.texts)))
 	}
 	n := len(b.texts)
 	b.texts = b.texts[:n+1]
 	t := &b.texts[n]
-	t.kind, t.s = KindStr, b.copy(s)
-	return Value{unsafe.Pointer(t), 0}
-}
-
-func (b *slab) copy(s string) string {
-	if s == "" {
-		return ""
-	}
-	n := len(b.bytes)
-	if n+len(s) > cap(b.bytes) {
-		if len(s) > slabBytes/8 {
-			return TextOf(ExtendText(nil, s))
-		}
-		b.bytes = make([]byte, 0, min(max(2*cap(b.bytes), 64, len(s)), slabBytes))
-		n = 0
-	}
-	b.bytes = append(b.bytes, s...)
-	return unsafe.String(&b.bytes[n], len(s))
+	t.kind, t.data = KindStr, unsafe.StringData(s)
+	return Value{unsafe.Pointer(t), int64(len(s))}
 }
 
 // vals is a copy of items.

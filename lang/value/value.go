@@ -138,21 +138,6 @@ func (v Value) AsDuration() time.Duration { return time.Duration(v.n) }
 // AsTimeOfDay is the payload of a time, in nanoseconds since midnight.
 func (v Value) AsTimeOfDay() int64 { return v.n }
 
-// text is the object behind str and path.
-type text struct {
-	kind Kind
-	s    string
-}
-
-// Str makes a str.
-func Str(s string) Value { return Value{unsafe.Pointer(&text{KindStr, s}), 0} }
-
-// Path makes a path from native bytes.
-func Path(s string) Value { return Value{unsafe.Pointer(&text{KindPath, s}), 0} }
-
-// AsStr is the text of a str or the bytes of a path.
-func (v Value) AsStr() string { return (*text)(v.p).s }
-
 // Glob is a pattern with the directory it is relative to.
 type Glob struct {
 	kind    Kind
