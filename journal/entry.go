@@ -149,5 +149,8 @@ func (e *entryRow) decode() (messages.Entry, error) {
 		return out, errEntry
 	}
 	out.Src = string(e.src)
+	if out.Effects == nil { // never null on the wire
+		out.Effects = []effect.Effect{}
+	}
 	return out, nil
 }

@@ -76,7 +76,7 @@ type Entry struct {
 	Principal  Principal       `json:"principal"`
 	Kind       EntryKind       `json:"kind"`
 	Src        string          `json:"src"`
-	Head       string          `json:"head,omitempty"`
+	Head       string          `json:"head"`
 	OK         *bool           `json:"ok"`
 	Status     EntryStatus     `json:"status"`
 	Effects    []effect.Effect `json:"effects"`

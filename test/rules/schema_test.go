@@ -214,10 +214,11 @@ func (b *schemaBuilder) fields(t reflect.Type, optional bool, properties object,
 			continue
 		}
 		schema := b.of(f.Type, t.Name()+"."+f.Name)
-		always := !strings.Contains(options, "omitempty") && !optional
+		shown := !strings.Contains(options, "omitempty")
+		always := shown && !optional
 		if b.inward {
 			always = f.Tag.Get("wire") == "required"
-		} else if always && f.Type.Kind() == reflect.Pointer {
+		} else if shown && f.Type.Kind() == reflect.Pointer {
 			schema = nullable(schema)
 		}
 		if s, ok := schema.(object); ok && b.docs[t.Name()+"."+f.Name] != "" {
