@@ -248,6 +248,11 @@ func (m *Machine) runHead(name string, kind syntax.ArgKind, words []word, block 
 		return m.scriptHead(name, words, block, io, span)
 	}
 	if !block.IsNull() {
+		if hint := hintElsewhere(name); hint != "" {
+			if _, err := m.lookPath(name); err != nil {
+				return m.raise(m.notFound(name, words), span)
+			}
+		}
 		return m.raise(value.Errorf(value.CodeType, "`%s` is a program and takes no block", name).
 			WithHint("%s", blockHint(words)), span)
 	}

@@ -19,7 +19,8 @@ import (
 
 // testCase is a program and what it must give. Block, Output and Notes are our
 // own: the result displayed as a block, what went to the statement sink line by
-// line, and the codes of notes.
+// line, and the codes of notes. A mistake has a Form that its error shows, and a
+// program in that form, Works, which Gives a value.
 type testCase struct {
 	ID            string   `json:"id"`
 	Suite         string   `json:"suite"`
@@ -34,6 +35,9 @@ type testCase struct {
 	Block         *string  `json:"block"`
 	Output        []string `json:"output"`
 	Notes         []string `json:"notes"`
+	Form          string   `json:"form"`
+	Works         string   `json:"works"`
+	Gives         *string  `json:"gives"`
 }
 
 func (c *testCase) name() string { return c.Suite + "/" + c.ID }
@@ -183,10 +187,31 @@ func (c *testCase) judge(r reply) string {
 	return ""
 }
 
+// shows is "" when an error shows the form of the case, and the program that
+// works is written in it.
+func (c *testCase) shows(r reply) string {
+	text := ""
+	switch {
+	case r.parse != nil:
+		text = r.parse.Msg + "\n" + r.parse.Hint
+	case r.err != nil:
+		text = r.err.Msg + "\n" + r.err.Hint
+	}
+	if !strings.Contains(text, c.Form) {
+		return fmt.Sprintf("got %q, want it to show %q", text, c.Form)
+	}
+	return ""
+}
+
+// works is the case of the program that is written as the error says.
+func (c *testCase) works() *testCase {
+	return &testCase{ID: c.ID, Suite: c.Suite, Src: c.Works, Value: c.Gives, Fixture: c.Fixture}
+}
+
 func (r reply) show() string {
 	switch {
 	case r.parse != nil:
-		return "parse error: " + r.parse.Msg
+		return "parse error: " + r.parse.Msg + " (hint: " + r.parse.Hint + ")"
 	case r.err != nil:
 		return fmt.Sprintf("%s: %s (hint: %s)", r.err.Code, r.err.Msg, r.err.Hint)
 	}

@@ -117,7 +117,17 @@ func runCase(t *testing.T, c *testCase, hosts *hosts, compiler *lang.Compiler) s
 	if err := fill(dir, c.Fixture); err != nil {
 		return err.Error()
 	}
-	return c.judge(evaluate(dir, c.Src, hosts.host(trash), compiler))
+	r := evaluate(dir, c.Src, hosts.host(trash), compiler)
+	if verdict := c.judge(r); verdict != "" || c.Form == "" {
+		return verdict
+	}
+	if verdict := c.shows(r); verdict != "" {
+		return verdict
+	}
+	if verdict := runCase(t, c.works(), hosts, compiler); verdict != "" {
+		return "written as it says, " + verdict
+	}
+	return ""
 }
 
 func record(t *testing.T, c *testCase, verdict, later string) {
