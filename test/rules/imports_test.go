@@ -35,6 +35,7 @@ var allowed = map[string][]string{
 	"actors":           {"messages", "supervisor", "lang", "lang/*", "host", "leash", "proc"},
 	"wire":             {"messages"},
 	"link":             {"messages", "wire"},
+	"client":           {"messages", "wire", "link"},
 	"mcp":              {"messages"},
 	"gateway":          {"messages", "supervisor", "wire", "mcp", "lang/effect"},
 	"cmd/shoal-kernel": {"kernel", "link"},
