@@ -68,7 +68,9 @@ func work(t *testing.T, g *rig, name messages.SessionName, rounds int) {
 				t.Errorf("%s round %d: apply gave %s", name, i, got)
 			}
 		case 3:
-			h := handed(t, g.run(name, "^/bin/sleep 0.03", budget(5*ms)))
+			gt := gate{filepath.Join(g.dir, fmt.Sprintf("%s-gate-%d", name, i))}
+			h := handed(t, g.run(name, gt.src(), budget(5*ms)))
+			gt.open(t)
 			if rec := g.record(name, "await", h.Task); rec.State != messages.TaskCompleted {
 				t.Errorf("%s round %d: task is %s", name, i, rec.State)
 			}

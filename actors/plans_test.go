@@ -156,7 +156,14 @@ func TestPolicyChangesInMidRun(t *testing.T) {
 	g, gt := newRig(t), newGate(t)
 	g.attach("s")
 	c := g.submit("s", gt.src()+"; mkdir first; 1")
-	within(t, "it runs", func() bool { return g.tasks.Live() == 1 })
+	within(t, "it is admitted", func() bool {
+		for _, r := range g.tasks.of("s") {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			return r.recorded
+		}
+		return false
+	})
 	g.policy.Store(mustPolicy(t, "[principal.\"local-human\".effects]\n\"fs.write\" = { deny = [\"/**\"] }\n"))
 	gt.open(t)
 	finished(t, c.wait())
