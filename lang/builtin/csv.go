@@ -18,30 +18,26 @@ func csvRows() []memberRow {
 
 func csvParse(c *interp.Call, a []value.Value) (value.Value, error) {
 	p := csvParser{src: strings.TrimPrefix(a[0].AsStr(), "\ufeff"), line: 1}
-	header, err := p.record(nil)
+	header, err := p.record()
 	if err != nil {
 		return value.Null, argErr(c.Span, "csv.parse: %v", err)
 	}
 	shape, slots := csvShape(header)
-	var rows []*value.Record
-	var cells []string
-	var made value.Maker
-	vals := make([]value.Value, len(shape.Keys()))
+	rows := make([]*value.Record, 0, min(strings.Count(p.src[p.at:], "\n")+1, roomMost))
 	for p.blankLines(); p.more(); p.blankLines() {
-		line := p.line
-		if cells, err = p.record(cells[:0]); err != nil {
-			return value.Null, argErr(c.Span, "csv.parse: %v", err)
-		}
-		if len(cells) != len(header) {
-			return value.Null, argErr(c.Span, "csv.parse: line %d has %s, the header has %d", line, plural(len(cells), "cell"), len(header))
-		}
 		if len(rows) == maxItems {
 			return value.Null, tooLong(c)
 		}
-		for i, s := range cells {
-			vals[slots[i]] = made.Str(s)
+		line := p.line
+		row := p.made.Row(shape)
+		n, err := p.fill(row, slots)
+		if err != nil {
+			return value.Null, argErr(c.Span, "csv.parse: %v", err)
 		}
-		rows = append(rows, made.Record(shape, vals))
+		if n != len(slots) {
+			return value.Null, argErr(c.Span, "csv.parse: line %d has %s, the header has %d", line, plural(n, "cell"), len(slots))
+		}
+		rows = append(rows, row)
 	}
 	return value.NewTable(rows), nil
 }
@@ -64,6 +60,7 @@ type csvParser struct {
 	src  string
 	at   int
 	line int
+	made value.Maker
 }
 
 func (p *csvParser) more() bool { return p.at < len(p.src) }
@@ -75,25 +72,44 @@ func (p *csvParser) blankLines() {
 	}
 }
 
-// record appends the cells of the next record and moves behind its line end.
-func (p *csvParser) record(cells []string) ([]string, error) {
-	for p.more() {
-		cell, err := p.cell()
-		if err != nil {
-			return nil, err
-		}
+// record reads the cells of the next record and moves behind its line end.
+func (p *csvParser) record() (cells []string, err error) {
+	for more := p.more(); more && err == nil; {
+		var cell string
+		cell, more, err = p.next()
 		cells = append(cells, cell)
-		if p.more() && p.src[p.at] == ',' {
-			p.at++
-			if !p.more() {
-				return append(cells, ""), nil
-			}
-			continue
-		}
-		p.newline()
-		break
 	}
-	return cells, nil
+	return cells, err
+}
+
+// fill puts the cells of the next record into the slots of row and says how
+// many there are.
+func (p *csvParser) fill(row *value.Record, slots []int) (n int, err error) {
+	for more := true; more; n++ {
+		var cell string
+		if cell, more, err = p.next(); err != nil {
+			return n, err
+		}
+		if n < len(slots) {
+			row.Vals[slots[n]] = p.made.Str(cell)
+		}
+	}
+	return n, nil
+}
+
+// next reads a cell and what ends it; more tells whether that was a comma.
+func (p *csvParser) next() (cell string, more bool, err error) {
+	if p.more() {
+		if cell, err = p.cell(); err != nil {
+			return "", false, err
+		}
+	}
+	if p.more() && p.src[p.at] == ',' {
+		p.at++
+		return cell, true, nil
+	}
+	p.newline()
+	return cell, false, nil
 }
 
 func (p *csvParser) newline() {
@@ -110,20 +126,22 @@ func (p *csvParser) cell() (string, error) {
 	if p.src[p.at] == '"' {
 		return p.quoted()
 	}
-	rest := p.src[p.at:]
-	end := strings.IndexAny(rest, ",\n")
-	if end < 0 {
-		end = len(rest)
+	src, start, at := p.src, p.at, p.at
+	for at < len(src) && !endsCell[src[at]] {
+		at++
 	}
-	if end > 0 && rest[end-1] == '\r' && (end == len(rest) || rest[end] == '\n') {
-		end--
-	}
-	if strings.IndexByte(rest[:end], '"') >= 0 {
+	if at < len(src) && src[at] == '"' {
 		return "", fmt.Errorf("line %d: a quote inside an unquoted cell", p.line)
 	}
-	p.at += end
-	return rest[:end], nil
+	if at > start && src[at-1] == '\r' && (at == len(src) || src[at] == '\n') {
+		at--
+	}
+	p.at = at
+	return src[start:at], nil
 }
+
+// endsCell are the bytes at which an unquoted cell ends, one of them wrongly.
+var endsCell = [256]bool{',': true, '\n': true, '"': true}
 
 func (p *csvParser) quoted() (string, error) {
 	start := p.line

@@ -45,9 +45,21 @@ func fileRow(at string, info interp.FileInfo) *value.Record {
 		modified = value.NewDatetime(info.Modified)
 	}
 	return value.NewRecord(fileShape, []value.Value{
-		value.Path(at), value.Str(lossy(path.Base(at))), value.Str(info.Type),
+		value.Path(at), value.Str(lossy(path.Base(at))), fileType(info.Type),
 		value.Size(uint64(max(0, info.Size))), modified,
 	}).AsRecord()
+}
+
+var fileTypes = map[string]value.Value{
+	"file": value.Str("file"), "dir": value.Str("dir"), "symlink": value.Str("symlink"), "other": value.Str("other"),
+}
+
+// fileType is a type's name; all rows share it.
+func fileType(name string) value.Value {
+	if v, ok := fileTypes[name]; ok {
+		return v
+	}
+	return value.Str(name)
 }
 
 func headLs(c *interp.HeadCall) (value.Value, error) {
@@ -74,10 +86,13 @@ func headLs(c *interp.HeadCall) (value.Value, error) {
 		}
 		rows = append(rows, more...)
 	}
-	sortRows(rows)
+	if len(at) > 1 {
+		sortRows(rows)
+	}
 	return value.NewTable(rows), nil
 }
 
+// lsOne is the row of a file, or the rows of what is in a directory, in order.
 func lsOne(c *interp.HeadCall, files interp.Files, p string, all bool) ([]*value.Record, error) {
 	info, err := files.Stat(c.M.Context(), p)
 	if err != nil || info.Type != "dir" {
@@ -91,6 +106,7 @@ func lsOne(c *interp.HeadCall, files interp.Files, p string, all bool) ([]*value
 	if err != nil {
 		return nil, fileErr(c, p, err)
 	}
+	slices.SortFunc(entries, func(a, b interp.DirEntry) int { return strings.Compare(a.Name, b.Name) })
 	under := strings.TrimRight(p, "/") + "/"
 	rows := make([]*value.Record, 0, len(entries))
 	for _, e := range entries {
@@ -181,7 +197,7 @@ func headCat(c *interp.HeadCall) (value.Value, error) {
 		if err != nil {
 			return value.Null, fileErr(c, p, err)
 		}
-		b, err := readAll(r)
+		b, err := readAll(r, c.M.Check)
 		r.Close()
 		if err != nil {
 			return value.Null, fileErr(c, p, err)

@@ -48,6 +48,9 @@ type globWalk struct {
 	g     *value.Glob
 	root  string // is never a match itself
 	found []string
+
+	dir     string // the directory that was read last
+	entries []DirEntry
 }
 
 // walk matches the remaining components below dir.
@@ -89,8 +92,9 @@ func (w *globWalk) list(dir, part string, rest []string, depth int) error {
 	if err != nil {
 		return err
 	}
+	match := nameMatcher(part)
 	for _, e := range entries {
-		if !w.visible(e.Name, part) || !matchName(part, e.Name) {
+		if !w.visible(e.Name, part) || !match(e.Name) {
 			continue
 		}
 		path := join(dir, e.Name)
@@ -105,16 +109,17 @@ func (w *globWalk) list(dir, part string, rest []string, depth int) error {
 	return nil
 }
 
-// descend matches `**`: the rest here and in every directory below.
+// descend matches `**`: the rest here and in every directory below. It reads
+// before it walks, so that walking finds the same entries.
 func (w *globWalk) descend(dir string, rest []string, depth int) error {
-	if err := w.walk(dir, rest, depth); err != nil {
-		return err
-	}
 	if depth >= maxGlobDepth {
-		return nil
+		return w.walk(dir, rest, depth)
 	}
 	entries, err := w.read(dir)
 	if err != nil {
+		return err
+	}
+	if err := w.walk(dir, rest, depth); err != nil {
 		return err
 	}
 	for _, e := range entries {
@@ -139,7 +144,8 @@ func (w *globWalk) directory(dir string) {
 	}
 }
 
-// read lists a directory; one that cannot be read is skipped with a note.
+// read lists a directory; one that cannot be read is skipped with a note. The
+// one that was read last is not read again.
 func (w *globWalk) read(dir string) ([]DirEntry, error) {
 	if err := w.m.Check(); err != nil {
 		return nil, err
@@ -147,18 +153,30 @@ func (w *globWalk) read(dir string) ([]DirEntry, error) {
 	if len(w.found) > MaxItems {
 		return nil, overflow("sequence")
 	}
-	entries, err := w.m.host.Files.ReadDir(w.m.ctx, dir)
-	if err == nil {
-		return entries, nil
+	if dir == w.dir {
+		return w.entries, nil
 	}
+	entries, err := w.m.host.Files.ReadDir(w.m.ctx, dir)
+	if err != nil {
+		if err = w.unreadable(dir, err); err != nil {
+			return nil, err
+		}
+	}
+	w.dir, w.entries = dir, entries
+	return entries, nil
+}
+
+// unreadable makes a note of a directory that cannot be read, unless that ends
+// the walk.
+func (w *globWalk) unreadable(dir string, err error) error {
 	var coded *value.Error
 	if errors.As(err, &coded) && (coded.Code == value.CodePermission || coded.Code == value.CodeCancelled) {
-		return nil, err
+		return err
 	}
 	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 		w.m.Note(Note{Code: "unreadable_dir", Msg: "cannot read " + dir, Data: map[string]any{"path": dir}})
 	}
-	return nil, nil
+	return nil
 }
 
 // isDir reports whether an entry is a directory, seen through a symbolic link
@@ -188,6 +206,16 @@ func join(dir, name string) string {
 }
 
 func hasMeta(part string) bool { return strings.ContainsAny(part, "*?[") }
+
+// nameMatcher is matchName for many names. A star before plain text only looks at
+// the end of a name.
+func nameMatcher(pattern string) func(name string) bool {
+	end, ok := strings.CutPrefix(pattern, "*")
+	if ok && !hasMeta(end) && (end == "" || utf8.RuneStart(end[0])) {
+		return func(name string) bool { return strings.HasSuffix(name, end) }
+	}
+	return func(name string) bool { return matchName(pattern, name) }
+}
 
 // matchName matches one component. It is linear in practice and quadratic at
 // worst: only the last star is retried.

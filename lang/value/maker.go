@@ -18,3 +18,9 @@ func (m *Maker) Str(s string) Value {
 func (m *Maker) Record(shape *Shape, vals []Value) *Record {
 	return m.slab.record(shape, m.slab.vals(vals)).AsRecord()
 }
+
+// Row makes a record whose fields, null so far, the caller sets before anybody
+// else sees it.
+func (m *Maker) Row(shape *Shape) *Record {
+	return m.slab.record(shape, m.slab.nulls(shape.Len())).AsRecord()
+}

@@ -64,6 +64,20 @@ func (b *slab) vals(items []Value) []Value {
 	return b.values[n : n+k : n+k]
 }
 
+// nulls is room for k values.
+func (b *slab) nulls(k int) []Value {
+	n := len(b.values)
+	if n+k > cap(b.values) {
+		if k > slabMost/4 {
+			return make([]Value, k)
+		}
+		b.values = make([]Value, 0, max(grow(cap(b.values)), k))
+		n = 0
+	}
+	b.values = b.values[:n+k]
+	return b.values[n : n+k : n+k]
+}
+
 // record makes a record that owns vals.
 func (b *slab) record(shape *Shape, vals []Value) Value {
 	if len(b.records) == cap(b.records) {
