@@ -79,37 +79,8 @@ func (Files) Stat(_ context.Context, path string) (interp.FileInfo, error) {
 
 // ReadDir lists a directory in no order; entries are looked at when asked.
 func (Files) ReadDir(ctx context.Context, path string) ([]interp.DirEntry, error) {
-	d, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_DIRECTORY, 0)
-	if err != nil {
-		return nil, plain(err)
-	}
-	defer d.Close()
-	var out []interp.DirEntry
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, context.Cause(ctx)
-		}
-		entries, err := d.ReadDir(4096)
-		for _, e := range entries {
-			out = append(out, interp.DirEntry{Name: e.Name(), Type: fileType(e.Type()), Info: infoOf(e)})
-		}
-		if errors.Is(err, io.EOF) {
-			return out, nil
-		}
-		if err != nil {
-			return nil, plain(err)
-		}
-	}
-}
-
-func infoOf(e fs.DirEntry) func() (interp.FileInfo, error) {
-	return func() (interp.FileInfo, error) {
-		info, err := e.Info()
-		if err != nil {
-			return interp.FileInfo{}, plain(err)
-		}
-		return fileInfo(info), nil
-	}
+	entries, err := readDir(ctx, path)
+	return entries, plain(err)
 }
 
 // Open opens a file for reading. It does not wait for the writer of a pipe, and
@@ -127,7 +98,9 @@ func (Files) Open(ctx context.Context, path string) (io.ReadCloser, error) {
 		f.Close()
 		return nil, plain(err)
 	}
-	return within(ctx, f), nil
+	b := within(ctx, f)
+	b.size = info.Size()
+	return b, nil
 }
 
 // bounded is a file whose reads and writes end with a context, where they can
@@ -136,10 +109,15 @@ type bounded struct {
 	f    *os.File
 	ctx  context.Context
 	stop func() bool
+	size int64 // when it was opened, if that was for reading
 }
 
+// Size is how much there was to read when the file was opened, 0 when that is
+// not known. It may have grown or shrunk since.
+func (b *bounded) Size() int64 { return b.size }
+
 func within(ctx context.Context, f *os.File) *bounded {
-	return &bounded{f, ctx, context.AfterFunc(ctx, func() {
+	return &bounded{f: f, ctx: ctx, stop: context.AfterFunc(ctx, func() {
 		f.SetDeadline(time.Unix(1, 0)) // regular files have none and need none
 	})}
 }
