@@ -284,8 +284,8 @@ func (p *parser) next(b byte) {
 }
 
 // high takes a byte of a character beyond ASCII, or the byte that cuts it off.
-// A character inside a control sequence is printed and leaves the sequence as it
-// is; a string keeps its bytes.
+// In a control sequence it belongs to nothing and ends the sequence; a string
+// keeps its bytes.
 func (p *parser) high(b byte) {
 	if p.state >= dcsEntry {
 		p.utf = nil
@@ -297,7 +297,7 @@ func (p *parser) high(b byte) {
 	}
 	if b < 0x80 || len(p.utf) > 0 && utf8.RuneStart(b) {
 		p.utf = nil
-		p.do.print(utf8.RuneError)
+		p.print(utf8.RuneError)
 		p.next(b)
 		return
 	}
@@ -305,6 +305,14 @@ func (p *parser) high(b byte) {
 	if utf8.FullRune(p.utf) {
 		p.character()
 	}
+}
+
+func (p *parser) print(r rune) {
+	if p.state != ground {
+		p.state = ground
+		return
+	}
+	p.do.print(r)
 }
 
 // character prints what has been collected. A part that cannot begin or
@@ -316,12 +324,12 @@ func (p *parser) character() {
 	p.utf = nil
 	switch {
 	case broken && n > 1:
-		p.do.print(utf8.RuneError)
-		p.do.print(utf8.RuneError)
+		p.print(utf8.RuneError)
+		p.print(utf8.RuneError)
 	case r >= 0x80 && r < 0xa0:
 		// C1 controls as characters: no program means them.
 	default:
-		p.do.print(r)
+		p.print(r)
 	}
 }
 

@@ -181,7 +181,7 @@ func (t *terminal) edits(s *sequence) bool {
 		t.wrapNext = false
 		t.scrollUp(n)
 	case 'T', '^':
-		if s.n == 1 {
+		if s.final == '^' || s.n != trackParams {
 			t.wrapNext = false
 			t.g.down(t.top, t.bot, min(n, t.bot-t.top), t.blank())
 		}
@@ -200,6 +200,9 @@ func (t *terminal) edits(s *sequence) bool {
 	}
 	return true
 }
+
+// trackParams is how many parameters make CSI T the start of highlight tracking.
+const trackParams = 5
 
 // shiftRows inserts or deletes rows at the cursor's, inside the region.
 func (t *terminal) shiftRows(n int, shift func(top, bot, n int, fill cell)) {

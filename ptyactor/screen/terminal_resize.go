@@ -45,6 +45,9 @@ func (t *terminal) settle(cols, rows int, shift [2]int) {
 	t.mainY = min(max(t.mainY-shift[0], 0), rows-1)
 	for i := range t.saved {
 		s := &t.saved[i]
+		if !s.set {
+			continue
+		}
 		s.x, s.y = min(s.x, cols-1), min(max(s.y-shift[i], 0), rows-1)
 	}
 	by := shift[0]

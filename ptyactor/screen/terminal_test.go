@@ -39,7 +39,8 @@ func TestScreens(t *testing.T) {
 		name, output string
 		want         []string
 	}{
-		{"character inside a sequence", "a\x1b[3世1mb", []string{"a世b"}},
+		{"character inside a sequence", "a\x1b[3世1mb", []string{"a1mb"}},
+		{"broken character inside a sequence", "a\x1b[3\xe4\xb8mb", []string{"amb"}},
 		{"two intermediate bytes", "a\x1b(%5b", []string{"ab"}},
 		{"too many parameters", "\x1b[2;3" + strings.Repeat(";1", 100) + "Hx", []string{"", "  x"}},
 		{"protected cells stay", "a\x1b[1\"qb\x1b[0\"qc\r\x1b[?K", []string{" b"}},
@@ -175,6 +176,31 @@ func TestAlternateScreen(t *testing.T) {
 	if diff := cmp.Diff([]string{"3", "4X"}, shown(s)); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// A cursor that was never saved is restored to the top left corner, whatever
+// the sizes in between.
+func TestRestoreWithoutSave(t *testing.T) {
+	onEngines(t, func(t *testing.T, engine func(cols, rows, scrollbackLines int) Screen) {
+		s := engine(16, 7, 100)
+		s.Write([]byte("\x1b[9;9f"))
+		s.Resize(16, 3)
+		s.Resize(16, 6)
+		s.Write([]byte("\x1b8"))
+		if got := s.Snapshot(); got.Row != 0 || got.Col != 0 {
+			t.Errorf("cursor %d,%d, want 0,0", got.Row, got.Col)
+		}
+	})
+}
+
+func TestInsertBeforeWide(t *testing.T) {
+	onEngines(t, func(t *testing.T, engine func(cols, rows, scrollbackLines int) Screen) {
+		s := engine(7, 2, 0)
+		s.Write([]byte("世界\x1b[H\x1b[3@"))
+		if diff := cmp.Diff([]string{"   世界"}, shown(s)); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
 
 func TestTitles(t *testing.T) {

@@ -254,13 +254,7 @@ func (x *xvt) print(r rune) {
 // clearHalves blanks the other halves of wide characters that w cells at cx
 // are about to cut.
 func (x *xvt) clearHalves(cx, cy, w int) {
-	if cx > 0 {
-		if c := x.e.CellAt(cx-1, cy); c != nil && c.Width == 2 {
-			blank := *c
-			blank.Content, blank.Width = " ", 1
-			x.e.SetCell(cx-1, cy, &blank)
-		}
-	}
+	x.clearLeft(cx, cy)
 	if end := cx + w - 1; end+1 < x.cols {
 		if c := x.e.CellAt(end, cy); c != nil && c.Width == 2 {
 			blank := *c
@@ -268,6 +262,18 @@ func (x *xvt) clearHalves(cx, cy, w int) {
 			x.e.SetCell(end, cy, &blank)
 			x.e.SetCell(end+1, cy, &blank)
 		}
+	}
+}
+
+// clearLeft blanks the left half of a wide character whose right half is at cx.
+func (x *xvt) clearLeft(cx, cy int) {
+	if cx == 0 {
+		return
+	}
+	if c := x.e.CellAt(cx-1, cy); c != nil && c.Width == 2 {
+		blank := *c
+		blank.Content, blank.Width = " ", 1
+		x.e.SetCell(cx-1, cy, &blank)
 	}
 }
 

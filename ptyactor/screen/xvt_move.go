@@ -135,7 +135,7 @@ func (x *xvt) deleteLines(n int) {
 func (x *xvt) shift(n int) {
 	cx, cy := x.cursor()
 	x.wrapNext = false
-	x.clearHalves(cx, cy, 1)
+	x.clearLeft(cx, cy)
 	from := cx + max(-n, 0)
 	rest := copyCells(x.e.CellAt, cy, from, x.cols)
 	x.emitCSI('K', 0)

@@ -40,6 +40,10 @@ func (x *xvt) settle(cols, rows, cx, cy int) {
 	}
 	for i := range x.saved {
 		s := &x.saved[i]
+		if !s.set {
+			*s = savedCursor{}
+			continue
+		}
 		s.x, s.y = min(s.x, cols-1), min(max(s.y, 0), rows-1)
 	}
 	x.moveTo(cx, cy)

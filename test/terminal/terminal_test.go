@@ -6,6 +6,9 @@
 // stands and again with its bytes in pieces of 1, 7 and 4096; the last line says
 // how many passed. The second engine must do as well but for what wrong.txt
 // lists.
+//
+// Where tmux, and xterm in its headless form, are installed, random programs and
+// recorded sessions are also compared with what those show.
 package terminal
 
 import (
@@ -25,6 +28,12 @@ import (
 var total struct{ passed, failed, skipped int }
 
 func TestMain(m *testing.M) {
+	if socket := os.Getenv(paneEnv); socket != "" {
+		os.Exit(paneMain(socket))
+	}
+	if socket := os.Getenv(printEnv); socket != "" {
+		os.Exit(printMain(socket))
+	}
 	code := m.Run()
 	fmt.Printf("%d passed, %d failed, %d skipped\n", total.passed, total.failed, total.skipped)
 	os.Exit(code)
