@@ -262,7 +262,7 @@ func (c *compiler) ifExpr(e *syntax.If) code {
 }
 
 func (c *compiler) index(e *syntax.Index) code {
-	x, i, span := c.expr(e.X, inValue), c.expr(e.I, inValue), e.Span
+	x, i, span := c.receiver(e.X), c.expr(e.I, inValue), e.Span
 	return func(m *Machine) value.Value {
 		v := x(m)
 		if m.ctl != running {

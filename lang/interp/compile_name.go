@@ -384,7 +384,10 @@ func (c *compiler) assignedText(e syntax.Expr) string {
 
 func undeclared(name, text string) *value.Error {
 	quoted := text
-	if !strings.HasPrefix(text, "\"") {
+	switch {
+	case strings.ContainsAny(text, "()[]{}.,"):
+		quoted = "\"…\""
+	case !strings.HasPrefix(text, "\""):
 		quoted = strconv.Quote(text)
 	}
 	return value.Errorf(value.CodeType, "cannot assign to undeclared `%s`", name).

@@ -53,7 +53,7 @@ func (c *compiler) field(e *syntax.Field) code {
 			}
 		}
 	}
-	x := c.expr(e.X, inValue)
+	x := c.receiver(e.X)
 	if e.Safe {
 		return func(m *Machine) value.Value {
 			v := x(m)

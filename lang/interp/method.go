@@ -94,7 +94,7 @@ func (c *compiler) method(e *syntax.Method) code {
 			return c.namespaceCall(n.Name, r.Global, args, site)
 		}
 	}
-	x, safe := c.expr(e.X, inValue), e.Safe
+	x, safe := c.receiver(e.X), e.Safe
 	return func(m *Machine) value.Value {
 		recv := x(m)
 		if m.ctl != running || safe && recv.IsNull() {

@@ -56,6 +56,9 @@ func (w *walker) methodEffects(recv abstract, name string, args []Arg, span synt
 	if recv.typed && recv.kind == value.KindOutcome {
 		recv.typed = false // forwarded to a value of any kind
 	}
+	if recv.fn != nil {
+		recv.typed = false // its name alone runs it
+	}
 	w.add(span, w.rows.Method(recv.kind, !recv.typed, name, recv.arg(), args, w.dir())...)
 }
 

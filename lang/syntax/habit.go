@@ -309,6 +309,7 @@ var waysOn = []struct{ msg, hint string }{
 	{"expected expression, found RParen", "write a value in the parentheses, or leave them away; a command's result is `(cmd)`"},
 	{"expected expression, found Eof", "the source ends too early: write the value that is missing"},
 	{"expected expression, found Plus", "an operator stands at the end of a line to continue it on the next"},
+	{"expected expression, found DotDot", "the directory above is `../`; a command is `cd ..`; a range has two ends: `0..3`"},
 	{"expected expression, found Star", "a file pattern is a value: `glob(\"*.txt\")`"},
 	{"expected expression", "write a value: a literal, a name, or a command in parentheses `(cmd …)`"},
 	{"expected a block", "write `if cond { … }`, `while cond { … }`, `for x in xs { … }`, `fn f(x) { … }`"},
