@@ -32,6 +32,9 @@ func Guard(h *interp.Host, check Check) *interp.Host {
 	if h.Secrets != nil {
 		out.Secrets = guardedSecrets{h.Secrets, check}
 	}
+	if h.Terminal != nil {
+		out.Terminal = guardedTerminal{h.Terminal, check}
+	}
 	out.Watcher = nil
 	if h.Watcher != nil && h.Files != nil {
 		out.Watcher = guardedWatcher{h.Watcher, guardedFiles{h.Files, check}}
@@ -263,16 +266,35 @@ func (g guardedPrograms) LookPath(ctx context.Context, name, cwd string, env []s
 	return g.in.LookPath(ctx, name, cwd, env)
 }
 
-// Exec judges the very file that would run. What the program then does is
-// opaque, which its own kind of effect stands for.
 func (g guardedPrograms) Exec(ctx context.Context, s interp.ExecSpec) (*interp.Exit, error) {
-	if err := g.check(effect.Effect{Kind: effect.ProcSpawn, Argv0: s.Argv[0], Path: s.Path}); err != nil {
-		return nil, err
-	}
-	if err := g.check(effect.Effect{Kind: effect.Opaque, Why: s.Argv[0]}); err != nil {
+	if err := judgeProgram(g.check, s); err != nil {
 		return nil, err
 	}
 	return g.in.Exec(ctx, s)
+}
+
+// judgeProgram judges the very file that would run. What the program then does
+// is opaque, which its own kind of effect stands for.
+func judgeProgram(check Check, s interp.ExecSpec) error {
+	if err := check(effect.Effect{Kind: effect.ProcSpawn, Argv0: s.Argv[0], Path: s.Path}); err != nil {
+		return err
+	}
+	if err := check(effect.Effect{Kind: effect.Opaque, Why: s.Argv[0]}); err != nil {
+		return err
+	}
+	return nil
+}
+
+type guardedTerminal struct {
+	interp.Terminal
+	check Check
+}
+
+func (g guardedTerminal) Interact(ctx context.Context, s interp.ExecSpec) (*interp.Exit, error) {
+	if err := judgeProgram(g.check, s); err != nil {
+		return nil, err
+	}
+	return g.Terminal.Interact(ctx, s)
 }
 
 type guardedNet struct {

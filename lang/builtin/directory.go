@@ -18,6 +18,8 @@ func directoryRows() []headRow {
 		{"cd", "cd [PATH|-]", "Changes the working directory: to HOME without argument, back with -.", false, write, headCd},
 		{"pushd", "pushd [PATH]", "Changes the working directory and remembers the old one; without argument swaps with the top. The stack, working directory first.", false, write, headPushd},
 		{"popd", "popd", "Goes back to the directory on top of the stack. The stack, working directory first.", false, write, headPopd},
+		{"j", "j [QUERY]", "Changes to a directory, or to the one that was gone to most whose path holds the query; without it to the best of all.", false, write, headJump},
+		{"jump", "jump [QUERY]", "Changes to a directory, or to the one that was gone to most whose path holds the query; without it to the best of all.", false, write, headJump},
 		{"dirs", "dirs", "The directory stack, working directory first.", false, nil, headDirs},
 	}
 }
@@ -85,6 +87,44 @@ func headCd(c *interp.HeadCall) (value.Value, error) {
 		return value.Null, err
 	}
 	return value.Path(target), c.M.Chdir(target)
+}
+
+// headJump goes to a directory that is there, else to the best match among
+// those that the session was in before.
+func headJump(c *interp.HeadCall) (value.Value, error) {
+	w, err := parseWords(c, nil, -1)
+	if err != nil {
+		return value.Null, err
+	}
+	if len(w.args) > 1 {
+		return value.Null, argErr(c.Span, "%s takes at most one query", c.Name)
+	}
+	query := ""
+	if len(w.args) == 1 {
+		if query, err = w.path(w.args[0]); err != nil {
+			return value.Null, err
+		}
+		target, err := directory(c, query)
+		if err == nil {
+			return value.Path(target), c.M.Chdir(target)
+		}
+		if refusal(err) != nil && !isArgument(err) {
+			return value.Null, err
+		}
+	}
+	for _, dir := range c.M.Visited(query) {
+		if target, err := directory(c, dir); err == nil {
+			return value.Path(target), c.M.Chdir(target)
+		}
+	}
+	return value.Null, hintErr(c.Span, value.CodeNotFound, "only directories that this session was in are known; cd goes to any",
+		"%s: no directory matches %s", c.Name, quoteShort(query))
+}
+
+// isArgument reports whether an error says that a path is no directory.
+func isArgument(err error) bool {
+	e, ok := errors.AsType[*value.Error](err)
+	return ok && e.Code == value.CodeArg
 }
 
 func headPushd(c *interp.HeadCall) (value.Value, error) {

@@ -78,7 +78,7 @@ func Library() *Lib {
 	for _, r := range allHeads() {
 		l.heads[r.name] = &interp.Head{
 			Doc:        interp.Doc{Name: r.name, Signature: r.sig, Text: r.doc},
-			Structured: r.structured, Runs: r.name == "run", Effects: r.effects, Run: r.run,
+			Structured: r.structured, Runs: r.name == "run" || r.name == "interact", Effects: r.effects, Run: r.run,
 		}
 	}
 	l.headNames = slices.Sorted(maps.Keys(l.heads))
@@ -223,7 +223,7 @@ func (l *Lib) Member(namespace, name string) *interp.Function {
 func (l *Lib) Namespace(name string) bool { return name == "env" || l.members[name] != nil }
 
 func allHeads() []headRow {
-	return slices.Concat(listingRows(), mutationRows(), sessionRows(), directoryRows(), programRows(), scriptRows())
+	return slices.Concat(listingRows(), mutationRows(), sessionRows(), directoryRows(), programRows(), scriptRows(), personRows())
 }
 
 func allMethods() []methodRow {

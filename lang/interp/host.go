@@ -28,6 +28,8 @@ type Host struct {
 	Plans    Plans
 	Watcher  Watcher
 	Tasks    Tasks
+	Terminal Terminal
+	Undo     Undo
 }
 
 // FileInfo is what a directory listing shows of one file, from lstat.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"shoal.dev/shoal/lang/syntax"
 	"shoal.dev/shoal/lang/value"
@@ -129,6 +130,8 @@ func (m *Machine) move(path string, dirs []string) error {
 	p := m.state.place()
 	if p.cwd != path {
 		p.oldpwd, p.cwd = p.cwd, path
+		m.world.visited(p.oldpwd, time.Now())
+		m.world.visited(path, time.Now())
 	}
 	p.dirs = dirs
 	m.state.setPlace(p)

@@ -27,6 +27,8 @@ type world struct {
 	loaded  map[string]*Program            // sources of closures that were loaded
 	scopes  map[uint64]weak.Pointer[State] // of modules and scripts, by number
 
+	visits map[string]visit // by directory; guarded by mu
+
 	modules modules
 	plans   plans
 }
