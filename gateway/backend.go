@@ -68,6 +68,8 @@ var handlers = map[string]handler{
 	"task.get":        taskOp("get"),
 	"task.await":      with((*backend).awaitTask),
 	"task.cancel":     taskOp("cancel"),
+	"task.suspend":    taskOp("suspend"),
+	"task.resume":     taskOp("resume"),
 	"task.output":     with((*backend).taskOutput),
 	"plan.get":        with((*backend).getPlan),
 	"plan.list":       with((*backend).listPlans),

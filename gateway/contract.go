@@ -66,6 +66,8 @@ var results = map[string][]reflect.Type{
 	"task.get":           one[messages.TaskRecord](),
 	"task.await":         one[messages.TaskRecord](),
 	"task.cancel":        one[messages.TaskStateOf](),
+	"task.suspend":       one[messages.TaskStateOf](),
+	"task.resume":        one[messages.TaskStateOf](),
 	"task.output":        one[messages.TaskOutput](),
 	"plan.get":           one[messages.Plan](),
 	"plan.list":          one[messages.Plans](),

@@ -193,6 +193,8 @@ func (c *contract) callTasks(r *kit.Raw) {
 	c.call(r, "task.await", kit.Args{"task": task, "timeout_ms": 1})
 	c.call(r, "task.output", kit.Args{"task": task, "stream": "stdout", "offset": 0, "limit": 10})
 	c.call(r, "task.list", kit.Args{"live": true})
+	c.call(r, "task.suspend", kit.Args{"task": task})
+	c.call(r, "task.resume", kit.Args{"task": task})
 	c.call(r, "task.cancel", kit.Args{"task": task})
 	c.call(r, "task.await", kit.Args{"task": task})
 	c.call(r, "task.list", nil)
