@@ -123,7 +123,7 @@ func pathErr(c *interp.Call, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		code = value.CodeNotFound
 	}
-	return codeErr(c.Span, code, "%s %s: %s", c.Name, lossy(c.Recv.AsStr()), reason(err))
+	return hintErr(c.Span, code, homeHint(c.Recv.AsStr()), "%s %s: %s", c.Name, lossy(c.Recv.AsStr()), reason(err))
 }
 
 func recvInfo(c *interp.Call) (interp.FileInfo, error) {
@@ -148,23 +148,31 @@ func recvContent(c *interp.Call) ([]byte, error) {
 		return nil, pathErr(c, err)
 	}
 	defer r.Close()
-	b, err := readAll(r)
+	b, err := readAll(r, c.M.Check)
 	if err != nil {
 		return nil, pathErr(c, err)
 	}
 	return b, nil
 }
 
-// readAll reads up to the largest text that the language holds.
-func readAll(r io.Reader) ([]byte, error) { return readUpTo(r, maxText) }
+// readAll reads up to the largest text that the language holds. An error of
+// check, which is asked between pieces, ends it.
+func readAll(r io.Reader, check func() error) ([]byte, error) { return readUpTo(r, maxText, check) }
 
 // readUpTo reads in pieces: a buffer that grows would be moved again and again,
 // and the runtime cannot interrupt a move, so that all other sessions would
 // wait for the largest.
-func readUpTo(r io.Reader, most int) ([]byte, error) {
-	var pieces [][]byte
-	total := 0
+func readUpTo(r io.Reader, most int, check func() error) ([]byte, error) {
+	whole, rest, err := readSized(r, most, check)
+	if err != nil || !rest {
+		return whole, err
+	}
+	pieces := [][]byte{whole}
+	total := len(whole)
 	for size := readPieceMin; ; size = min(2*size, readPieceMax) {
+		if err := check(); err != nil {
+			return nil, err
+		}
 		b := make([]byte, size)
 		n, err := io.ReadFull(r, b)
 		if total += n; total > most {

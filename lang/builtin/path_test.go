@@ -17,7 +17,7 @@ func TestReadAllJoinsItsPieces(t *testing.T) {
 			"with its end":  iotest.DataErrReader(bytes.NewReader(want)),
 			"after nothing": io.MultiReader(iotest.ErrReader(io.EOF), bytes.NewReader(want)),
 		} {
-			if got, err := readAll(r); err != nil || !bytes.Equal(got, want) {
+			if got, err := readAll(r, goOn); err != nil || !bytes.Equal(got, want) {
 				t.Errorf("%d bytes %s: got %d bytes, %v", n, how, len(got), err)
 			}
 		}
@@ -26,7 +26,7 @@ func TestReadAllJoinsItsPieces(t *testing.T) {
 
 func TestReadAllGivesTheErrorOfItsReader(t *testing.T) {
 	broken := errors.New("broken")
-	_, err := readAll(io.MultiReader(bytes.NewReader(make([]byte, 10000)), iotest.ErrReader(broken)))
+	_, err := readAll(io.MultiReader(bytes.NewReader(make([]byte, 10000)), iotest.ErrReader(broken)), goOn)
 	if !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
@@ -43,13 +43,28 @@ func (e *endless) Read(b []byte) (int, error) {
 func TestReadingEndsAtTheLargestText(t *testing.T) {
 	const most = 5*readPieceMax + 3
 	source := &endless{}
-	if b, err := readUpTo(source, most); err == nil || b != nil {
+	if b, err := readUpTo(source, most, goOn); err == nil || b != nil {
 		t.Errorf("got %d bytes, %v", len(b), err)
 	}
 	if source.read > most+readPieceMax {
 		t.Errorf("read %d bytes for %d", source.read, most)
 	}
-	if b, err := readUpTo(io.LimitReader(source, most), most); err != nil || len(b) != most {
+	if b, err := readUpTo(io.LimitReader(source, most), most, goOn); err != nil || len(b) != most {
 		t.Errorf("exactly %d: got %d bytes, %v", most, len(b), err)
+	}
+}
+
+func goOn() error { return nil }
+
+func TestReadingEndsWhenItIsTold(t *testing.T) {
+	source, stopped := &endless{}, errors.New("stopped")
+	_, err := readUpTo(source, maxText, func() error {
+		if source.read > readPieceMax {
+			return stopped
+		}
+		return nil
+	})
+	if err != stopped || source.read > 4*readPieceMax {
+		t.Errorf("got %v after %d bytes, want to stop at once", err, source.read)
 	}
 }
