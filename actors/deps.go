@@ -82,6 +82,8 @@ type Deps struct {
 	Now      func() time.Time
 	Home     string // of the owner
 	LookPath func(name string) string
+	// Mask replaces in place the secrets that programs have been given.
+	Mask func([]byte)
 	// ResidentLimit is how many bytes of values a session keeps in memory.
 	ResidentLimit int64
 

@@ -146,6 +146,11 @@ func (w *worker) conclude(end *ending) (messages.Entry, []messages.Draft) {
 		res = w.finishedResult(end, ref, shown, printed)
 	}
 	transcript := w.transcriptEvents(end)
+	w.d.Mask(res.JSON)
+	if res.Err != nil {
+		w.d.Mask(res.Err.Data)
+		res.Err.Message = w.d.masked(res.Err.Message)
+	}
 
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -131,6 +131,7 @@ func openRig(t testing.TB, dir string, left Interrupted) *rig {
 		ClosePTYs: func(context.Context, messages.SessionName) {},
 		HasPTYs:   func(messages.SessionName) bool { return false },
 		Now:       func() time.Time { return time.Now().Add(time.Duration(g.clock.Load())) },
+		Mask:      func([]byte) {},
 		Home:      dir, LookPath: func(name string) string { return "/usr/bin/" + name }, ResidentLimit: 1 << 20,
 	}
 	if err := RestoreTasks(g.d, left); err != nil {

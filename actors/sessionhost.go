@@ -224,6 +224,7 @@ func (h *sessionHost) changeRows(c interp.Changes) []messages.Row {
 		if err != nil {
 			stored = interp.Stored{Kind: "let", Lost: fmt.Sprintf("`%s` could not be kept: %v", name, err)}
 		}
+		h.d.Mask(stored.Data)
 		rows = append(rows, row(tableBinding, bindingKey(h.name, name), stored))
 	}
 	for _, name := range c.Deleted {
@@ -302,7 +303,7 @@ func (h *sessionHost) view(m messages.ViewSession) messages.Raw {
 	case "cwd":
 		return messages.Raw{JSON: messages.JSON(pathView(state.Cwd()))}
 	case "env":
-		return messages.Raw{JSON: messages.JSON(envView(state.Environ(), h.mayRead(m.Principal)))}
+		return h.d.shown(messages.JSON(envView(state.Environ(), h.mayRead(m.Principal))))
 	case "reef":
 		return messages.Raw{JSON: messages.JSON(emptyReef)}
 	default:

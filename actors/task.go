@@ -179,6 +179,7 @@ func (st *TaskStore) output(r *Run, rec messages.TaskRecord, m messages.RunTask)
 		eof = offset-start+int64(n) >= int64(len(saved))
 	}
 	buf = buf[:n]
+	st.d.Mask(buf)
 	out := messages.TaskOutput{Offset: offset, Next: offset + int64(n), EOF: eof}
 	if utf8.Valid(buf) {
 		text := string(buf)
@@ -242,6 +243,7 @@ func (w *worker) outputRows() []messages.Row {
 		start := max(0, n-keptOutput)
 		buf := make([]byte, n-start)
 		got, _ := o.ReadAt(buf, start)
+		w.d.Mask(buf)
 		rows = append(rows, row(tableTaskOut, taskOutKey(r.num, name), savedStream{start, buf[:got]}))
 	}
 	return rows

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -181,7 +182,20 @@ func (h *sessionHost) getValue(p messages.GetValueParams, tasks *TaskStore) mess
 	if err != nil {
 		return messages.Raw{Err: err}
 	}
-	return messages.Raw{JSON: messages.JSON(out)}
+	return h.d.shown(messages.JSON(out))
+}
+
+// masked is a text with what nobody is to see masked.
+func (d *Deps) masked(text string) string {
+	b := []byte(text)
+	d.Mask(b)
+	return string(b)
+}
+
+// shown is an answer with what nobody is to see masked.
+func (d *Deps) shown(answer json.RawMessage) messages.Raw {
+	d.Mask(answer)
+	return messages.Raw{JSON: answer}
 }
 
 // resolve finds the value behind any spelling of a ref.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +21,48 @@ import (
 )
 
 // contents is the journal as the actors see it.
-type contents struct{ *journal.Store }
+type contents struct {
+	*journal.Store
+	secrets *host.Secrets
+}
+
+// Append writes a record in which known secrets are masked.
+func (c contents) Append(rec messages.Record, done func(messages.Appended)) {
+	c.Store.Append(c.masked(rec), done)
+}
+
+// Queue is Append that leaves the writing to Write.
+func (c contents) Queue(rec messages.Record, done func(messages.Appended)) {
+	c.Store.Queue(c.masked(rec), done)
+}
+
+func (c contents) masked(rec messages.Record) messages.Record {
+	if !c.secrets.Known() {
+		return rec
+	}
+	for _, row := range rec.Rows {
+		c.secrets.Mask(row.Value)
+	}
+	for _, event := range rec.Events {
+		c.secrets.Mask(event.Payload)
+	}
+	if rec.Entry != nil {
+		entry := *rec.Entry
+		entry.Src = string(c.secrets.Masked([]byte(entry.Src)))
+		entry.Statements = slices.Clone(entry.Statements)
+		for i := range entry.Statements {
+			s := &entry.Statements[i]
+			s.Src = string(c.secrets.Masked([]byte(s.Src)))
+		}
+		rec.Entry = &entry
+	}
+	return rec
+}
+
+// PutBlob keeps content, known secrets in it masked.
+func (c contents) PutBlob(r io.Reader) (messages.Blob, error) {
+	return c.Store.PutBlob(c.secrets.MaskReader(r))
+}
 
 type content struct {
 	*journal.BlobReader
@@ -91,6 +133,8 @@ func (k *Kernel) newHost(s actors.HostSpec) *interp.Host {
 		Watcher:  host.Watcher{},
 		Net:      host.Net{},
 		Values:   k.deps,
+		Secrets:  k.secrets,
+		Config:   host.Config{Path: k.o.configPath()},
 		Kernel:   languageKernel{k, s.Session},
 	}
 	return host.Guard(h, s.Check)
@@ -127,7 +171,7 @@ func (c languageChannels) Emit(ctx context.Context, name string, payload []byte)
 		return err
 	}
 	done := make(chan messages.Appended, 1)
-	c.k.store.Append(messages.Record{Events: []messages.Draft{{Key: key, Payload: bytes.Clone(payload)}}},
+	c.k.deps.Journal.Append(messages.Record{Events: []messages.Draft{{Key: key, Payload: bytes.Clone(payload)}}},
 		func(a messages.Appended) { done <- a })
 	select {
 	case a := <-done:

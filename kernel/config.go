@@ -26,13 +26,21 @@ type config struct {
 	} `toml:"limits"`
 }
 
+// configPath is where the configuration is; empty means nowhere.
+func (o *Options) configPath() string {
+	if o.ConfigDir == "" {
+		return ""
+	}
+	return filepath.Join(o.ConfigDir, "shoal.toml")
+}
+
 // applyConfig fills what the options leave open from shoal.toml. Unknown keys
 // are returned for a warning.
 func (o *Options) applyConfig() (unknown []string, err error) {
-	if o.ConfigDir == "" {
+	path := o.configPath()
+	if path == "" {
 		return nil, nil
 	}
-	path := filepath.Join(o.ConfigDir, "shoal.toml")
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil

@@ -13,6 +13,7 @@ import (
 	"shoal.dev/shoal/actors"
 	"shoal.dev/shoal/bus"
 	"shoal.dev/shoal/gateway"
+	"shoal.dev/shoal/host"
 	"shoal.dev/shoal/journal"
 	"shoal.dev/shoal/link"
 	"shoal.dev/shoal/messages"
@@ -28,6 +29,7 @@ type Kernel struct {
 	id      string
 	started time.Time
 	policy  *policyHolder
+	secrets *host.Secrets
 
 	lock     *os.File
 	logFile  io.Closer
@@ -88,6 +90,7 @@ func Start(o Options) (k *Kernel, err error) {
 	if k.id, err = kernelID(o.Paths.StateDir); err != nil {
 		return k, err
 	}
+	k.secrets = &host.Secrets{Dir: filepath.Join(o.Paths.StateDir, "secrets")}
 	return k, k.open()
 }
 
@@ -143,9 +146,9 @@ func (k *Kernel) openProcesses() (actors.Interrupted, error) {
 		k.log.Warn("recover output of interrupted tasks", "err", err)
 	}
 	k.runner, err = proc.New(proc.Options{
-		KernelID: k.id, RunDir: run, SpillDir: run, Log: k.log,
+		KernelID: k.id, RunDir: run, SpillDir: run, Log: k.log, Mask: k.secrets.Masked,
 		Spill: func(r io.Reader) (string, int64, error) {
-			b, err := k.store.PutBlob(r)
+			b, err := k.store.PutBlob(k.secrets.MaskReader(r))
 			return b.Hash, b.Len, err
 		},
 	})

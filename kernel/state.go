@@ -64,7 +64,7 @@ func kernelID(dir string) (string, error) {
 
 // makeDirs makes the directories that the state directory consists of.
 func makeDirs(state string) error {
-	for _, name := range []string{"journal", "blobs", "log", "trash", "run"} {
+	for _, name := range []string{"journal", "blobs", "log", "trash", "run", "secrets"} {
 		if err := os.MkdirAll(filepath.Join(state, name), stateMode); err != nil {
 			return fmt.Errorf("make state directory: %w", err)
 		}

@@ -153,7 +153,7 @@ func (k *Kernel) newDeps() *actors.Deps {
 	_, home := k.ownerEnv()
 	tasks, entries := k.store.Numbers("task"), k.store.Numbers("entry")
 	return &actors.Deps{
-		Sys: k.sys, Log: k.log, Journal: contents{k.store}, Runner: k.runner, Compiler: lang.NewCompiler(),
+		Sys: k.sys, Log: k.log, Journal: contents{k.store, k.secrets}, Mask: k.secrets.Mask, Runner: k.runner, Compiler: lang.NewCompiler(),
 		NextTask: tasks.Next, NextEntry: entries.Next,
 		Policy: k.policy.get, NewHost: k.newHost, Owner: ownerPrincipal(),
 		Publish: func(key messages.ChannelKey, payload []byte) {

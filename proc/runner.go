@@ -39,6 +39,9 @@ type Options struct {
 	SpillDir string
 	// Spill puts content into the content store; nil: Capture.Store fails.
 	Spill func(io.Reader) (hash string, n int64, err error)
+	// Mask gives what a mirror may hold of a piece of output: p itself, or a copy
+	// of its length. Nil: all of it.
+	Mask func(p []byte) []byte
 	// Log receives what no caller can be told; nil: discarded.
 	Log    *slog.Logger
 	Limits Limits
@@ -98,7 +101,7 @@ func New(opts Options) (*Runner, error) {
 		opts:  opts,
 		log:   opts.Log,
 		null:  null,
-		tails: newTailPool(opts.RunDir),
+		tails: newTailPool(opts.RunDir, opts.Mask),
 		own:   map[int]bool{},
 		trees: map[*Tree]struct{}{},
 		usage: map[string]Usage{},

@@ -79,6 +79,7 @@ func tailRing(b []byte, which Stream) ([]byte, int64) {
 // tailPool hands out mapped files.
 type tailPool struct {
 	dir  string
+	mask func([]byte) []byte // may be nil
 	mu   sync.Mutex
 	next int
 	idle [][]byte
@@ -86,7 +87,9 @@ type tailPool struct {
 	done bool
 }
 
-func newTailPool(dir string) *tailPool { return &tailPool{dir: dir, name: map[*byte]string{}} }
+func newTailPool(dir string, mask func([]byte) []byte) *tailPool {
+	return &tailPool{dir: dir, mask: mask, name: map[*byte]string{}}
+}
 
 func (p *tailPool) acquire(task uint64) []byte {
 	if p.dir == "" || task == 0 {
@@ -180,6 +183,9 @@ func (t *tail) write(which Stream, p []byte) {
 			t.over = true
 			return
 		}
+	}
+	if t.pool.mask != nil {
+		p = t.pool.mask(p)
 	}
 	head := t.m[16+8*int(which):]
 	total := binary.LittleEndian.Uint64(head)

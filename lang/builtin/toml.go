@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -26,10 +27,19 @@ func tomlRows() []memberRow {
 }
 
 func tomlParse(c *interp.Call, a []value.Value) (value.Value, error) {
-	var doc map[string]any
-	meta, err := toml.Decode(a[0].AsStr(), &doc)
+	v, err := ParseTOML(a[0].AsStr())
 	if err != nil {
-		return value.Null, argErr(c.Span, "toml.parse: %s", strings.TrimPrefix(err.Error(), "toml: "))
+		return value.Null, argErr(c.Span, "toml.parse: %v", err)
+	}
+	return v, nil
+}
+
+// ParseTOML is a TOML document as a record, its keys in their order.
+func ParseTOML(text string) (value.Value, error) {
+	var doc map[string]any
+	meta, err := toml.Decode(text, &doc)
+	if err != nil {
+		return value.Null, errors.New(strings.TrimPrefix(err.Error(), "toml: "))
 	}
 	// The decoder gives maps; the order of their keys is in the metadata.
 	t := tomlReader{order: map[string]int{}}
@@ -38,11 +48,7 @@ func tomlParse(c *interp.Call, a []value.Value) (value.Value, error) {
 			t.order[path] = i + 1
 		}
 	}
-	v, err := t.value(doc, "", 0)
-	if err != nil {
-		return value.Null, argErr(c.Span, "toml.parse: %v", err)
-	}
-	return v, nil
+	return t.value(doc, "", 0)
 }
 
 type tomlReader struct{ order map[string]int }

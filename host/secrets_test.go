@@ -1,0 +1,112 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"shoal.dev/shoal/lang/value"
+)
+
+// vault is a store with a file for each pair of a name and a text.
+func vault(t *testing.T, pairs ...string) *Secrets {
+	t.Helper()
+	s := &Secrets{Dir: t.TempDir()}
+	for i := 0; i < len(pairs); i += 2 {
+		if err := os.WriteFile(filepath.Join(s.Dir, pairs[i]), []byte(pairs[i+1]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func TestSecret(t *testing.T) {
+	s := vault(t, "token", "hunter2hunter2\n", "two", "a\n\n", "raw", "\xff\xfe", "empty", "", "open", "x", "big", strings.Repeat("x", maxSecret+1))
+	os.Chmod(filepath.Join(s.Dir, "open"), 0o640)
+	os.Mkdir(filepath.Join(s.Dir, "dir"), 0o700)
+	os.Symlink("token", filepath.Join(s.Dir, "link"))
+	for _, c := range []struct{ name, want, code string }{
+		{"token", "hunter2hunter2", ""}, {"two", "a\n", ""}, {"raw", "\xff\xfe", ""}, {"empty", "", ""},
+		{"none", "", value.CodeNotFound}, {"", "", value.CodeNotFound}, {"../token", "", value.CodeNotFound},
+		{".hidden", "", value.CodeNotFound}, {"dir", "", value.CodePermission}, {"link", "", value.CodePermission},
+		{"open", "", value.CodePermission}, {"big", "", value.CodePermission},
+	} {
+		got, err := s.Secret(context.Background(), c.name)
+		code := ""
+		if e, ok := err.(*value.Error); ok {
+			code = e.Code
+		}
+		if string(got) != c.want || code != c.code {
+			t.Errorf("%q: got %q, %v, want %q, %s", c.name, got, err, c.want, c.code)
+		}
+	}
+	if _, err := new(Secrets).Secret(context.Background(), "token"); err == nil {
+		t.Error("a store without directory has a secret")
+	}
+}
+
+func TestMask(t *testing.T) {
+	s := vault(t, "token", "hunter2hunter2", "long", "hunter2hunter2 and more", "quoted", `say "hi"`, "short", "abc", "n", "123456")
+	text := func() string {
+		b := []byte(`hunter2hunter2, hunter2hunter2 and more; say "hi", {"a":"say \"hi\""} abc 123456 hunter2`)
+		s.Mask(b)
+		return string(b)
+	}
+	before := text()
+	if !strings.HasPrefix(before, "hunter2hunter2") {
+		t.Errorf("masked before anybody asked for it: %s", before)
+	}
+	for _, name := range []string{"token", "long", "quoted", "short", "n"} {
+		if _, err := s.Secret(context.Background(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := `***token******, ***long****************; ********, {"a":"**********"} abc ****** hunter2`
+	if got := text(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if err := os.WriteFile(filepath.Join(s.Dir, "token"), []byte("another secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Secret(context.Background(), "token"); err != nil {
+		t.Fatal(err)
+	}
+	for _, was := range []string{"another secret", "hunter2hunter2"} {
+		own := []byte(was)
+		if got := s.Masked(own); string(got) != "***token******" || string(own) != was {
+			t.Errorf("%s: masked %s, original %s", was, got, own)
+		}
+	}
+}
+
+// Secrets are found wherever the pieces that are read end.
+func TestMaskReader(t *testing.T) {
+	s := vault(t, "token", "hunter2hunter2", "other", "0123456789")
+	plain := bytes.Repeat([]byte("x"), maskPiece-7)
+	in := append(append(append(plain, "hunter2hunter2"...), plain...), "y hunter2hunter2"...)
+	if got, _ := io.ReadAll(s.MaskReader(bytes.NewReader(in))); !bytes.Equal(got, in) {
+		t.Error("changed before a secret is known")
+	}
+	for _, name := range []string{"token", "other"} {
+		if _, err := s.Secret(context.Background(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := bytes.ReplaceAll(in, []byte("hunter2hunter2"), []byte("***token******"))
+	for name, r := range map[string]io.Reader{
+		"whole": bytes.NewReader(in), "halves": iotest.HalfReader(bytes.NewReader(in)), "bytes": iotest.OneByteReader(bytes.NewReader(in)),
+	} {
+		got, err := io.ReadAll(s.MaskReader(r))
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %d bytes, %v; want %d", name, len(got), err, len(want))
+		}
+	}
+	if _, err := io.ReadAll(s.MaskReader(iotest.ErrReader(io.ErrClosedPipe))); err == nil {
+		t.Error("an error is lost")
+	}
+}
