@@ -25,7 +25,8 @@ type frame struct {
 // admit looks after everything that may forbid a call.
 func (m *Machine) admit(fc *funcCode, span syntax.Span) bool {
 	if m.depth >= maxDepth || m.weight+fc.weight > maxWeight {
-		m.fail(span, value.CodeRecursion, "more than %d nested calls", maxDepth)
+		m.raise(value.Errorf(value.CodeRecursion, "more than %d nested calls", maxDepth).
+			WithHint("end the recursion with a condition, or write a loop"), span)
 		return false
 	}
 	return m.poll()
@@ -102,7 +103,7 @@ func (m *Machine) leaveFunction(v value.Value) value.Value {
 		return v
 	case breaking, continuing:
 		m.ctl = running
-		return m.fail(syntax.Span{}, value.CodeCustom, "loop control outside loop")
+		return m.raise(strayLoopControl(), syntax.Span{})
 	}
 	return value.Null
 }

@@ -221,7 +221,8 @@ func arithSize(o op, a, b value.Value) (value.Value, *value.Error) {
 			return value.Size(x + y), nil
 		case opSub:
 			if y > x {
-				return value.Null, value.Errorf(value.CodeType, "size cannot go negative")
+				return value.Null, value.Errorf(value.CodeType, "size cannot go negative").
+					WithHint("subtract the smaller from the larger: `if a > b { a - b } else { b - a }`")
 			}
 			return value.Size(x - y), nil
 		case opDiv:
@@ -252,7 +253,8 @@ func arithSize(o op, a, b value.Value) (value.Value, *value.Error) {
 }
 
 func negativeSize() *value.Error {
-	return value.Errorf(value.CodeType, "size cannot be scaled by a negative number")
+	return value.Errorf(value.CodeType, "size cannot be scaled by a negative number").
+		WithHint("a size has no sign: use `n.abs()`")
 }
 
 func scaleSize(x uint64, n int64) (value.Value, *value.Error) {

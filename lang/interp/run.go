@@ -141,13 +141,18 @@ func (m *Machine) program(p *Program) (value.Value, error) {
 // strayControl is the error for break, continue or return outside of what they
 // leave.
 func (m *Machine) strayControl(s *topStmt) *value.Error {
-	what := "loop control outside loop"
+	err := strayLoopControl()
 	if m.ctl == returning {
-		what = "return outside function"
+		err = value.Errorf(value.CodeCustom, "return outside function").
+			WithHint("the last value is the result of a program; `exit` ends it early")
 	}
 	m.ctl, m.ret = running, value.Null
-	return value.Errorf(value.CodeCustom, "%s", what).
-		WithSpan(value.Span{Start: s.span.Start, End: s.span.End})
+	return err.WithSpan(value.Span{Start: s.span.Start, End: s.span.End})
+}
+
+func strayLoopControl() *value.Error {
+	return value.Errorf(value.CodeCustom, "loop control outside loop").
+		WithHint("`break` and `continue` stand in `for` and `while`; a function ends with `return`")
 }
 
 func (m *Machine) finished(i int, s *topStmt, start time.Time, ok bool) {

@@ -37,10 +37,10 @@ var seeds = []string{
 	"env.X = 1\nenv.Y", "return a b\nlet x = return", "a.b = 1", "x => ", "assert (x) \"m\"", "a\\\nb c",
 }
 
-// checkError wants a usable error.
+// checkError wants a usable error, which says what to do.
 func checkError(t *testing.T, src string, err *Error) {
 	t.Helper()
-	if err.Msg == "" || err.Start < 0 || err.Start > err.End || err.End > len(src) {
+	if err.Msg == "" || err.Hint == "" || err.Start < 0 || err.Start > err.End || err.End > len(src) {
 		t.Fatalf("source %q: malformed error %+v", src, *err)
 	}
 }

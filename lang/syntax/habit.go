@@ -26,7 +26,8 @@ type habit struct {
 }
 
 // maxHabitLine is how long a line can be, in bytes, for habits to be looked for.
-const maxHabitLine = 2 << 10
+// It bounds what an error costs, which comes with each key while somebody types.
+const maxHabitLine = 400
 
 var compiledHabits = sync.OnceValue(func() []habit {
 	for i := range habits {
