@@ -37,6 +37,9 @@ func showFinished(result json.RawMessage, limit int) (text, link string) {
 	json.Unmarshal(member(result, "notes"), &t.notes)
 	t.total = max(t.total, len(t.printed))
 	t.captured = capturedValue(member(result, "value"))
+	if exit := string(member(result, "exit")); exit != "" && exit != "null" {
+		t.notes = append(t.notes, messages.Note{Code: "exit", Msg: "the program ended itself with " + exit})
+	}
 	return t.text(limit), t.uri
 }
 

@@ -115,12 +115,18 @@ func anyPick(c *interp.Call, a []value.Value) (value.Value, error) {
 	if c.M.Host().Terminal == nil {
 		return value.Null, noTerminal(c.Name, c.Span)
 	}
-	from, err := []value.Value{c.Recv}, error(nil)
-	switch c.Recv.Kind() {
+	what, err := c.Recv, error(nil)
+	if what.Kind() == value.KindOutcome {
+		if what, err = what.AsOutcome().OutValue(); err != nil {
+			return value.Null, err
+		}
+	}
+	from := []value.Value{what}
+	switch what.Kind() {
 	case value.KindList, value.KindTable, value.KindRange, value.KindGlob:
-		from, err = items(c, c.Recv)
+		from, err = items(c, what)
 	case value.KindStream:
-		from, err = c.M.Collect(c.Recv.AsStream(), ".pick")
+		from, err = c.M.Collect(what.AsStream(), ".pick")
 	}
 	if err != nil {
 		return value.Null, err

@@ -21,7 +21,7 @@ func anyRows() []methodRow {
 		{notForwarded, "json()", "The value as compact JSON.", anyJSON},
 		{notForwarded, "save(path: path|str)", "Writes the value to a file, replacing it at once; gives the value back.", saveMethod(interp.Replace)},
 		{notForwarded, "append(path: path|str)", "Adds the value to the end of a file; gives the value back.", saveMethod(interp.Append)},
-		{anyKind &^ kindSet(value.KindOutcome), "pick(*, prompt: str = \"> \", multi: bool = false)", "Lets the person at the terminal choose an item, or several as a list.", anyPick},
+		{anyKind, "pick(*, prompt: str = \"> \", multi: bool = false)", "Lets the person at the terminal choose an item, or several as a list.", anyPick},
 		{textual, "str()", "The value as str.", anyStr},
 		{textual, "display()", "The value as str, wrong UTF-8 replaced.", anyDisplay},
 	}
