@@ -23,6 +23,44 @@ func newRecord(shape *Shape, vals []Value) *Record {
 	return &Record{kind: KindRecord, Shape: shape, Vals: vals[:len(vals):len(vals)]}
 }
 
+// roomy is a record with its values in the same object.
+type roomy[Vals any] struct {
+	Record
+	vals Vals
+}
+
+// NewRow makes a record whose fields, null so far, the caller sets before
+// anybody else sees it.
+func NewRow(shape *Shape) *Record {
+	switch shape.Len() {
+	case 1:
+		r := &roomy[[1]Value]{}
+		return r.own(shape, r.vals[:])
+	case 2:
+		r := &roomy[[2]Value]{}
+		return r.own(shape, r.vals[:])
+	case 3:
+		r := &roomy[[3]Value]{}
+		return r.own(shape, r.vals[:])
+	case 4:
+		r := &roomy[[4]Value]{}
+		return r.own(shape, r.vals[:])
+	case 5:
+		r := &roomy[[5]Value]{}
+		return r.own(shape, r.vals[:])
+	case 6:
+		r := &roomy[[6]Value]{}
+		return r.own(shape, r.vals[:])
+	}
+	return newRecord(shape, make([]Value, shape.Len()))
+}
+
+// own makes r a record of vals.
+func (r *Record) own(shape *Shape, vals []Value) *Record {
+	r.kind, r.Shape, r.Vals = KindRecord, shape, vals
+	return r
+}
+
 // AsRecord is the object behind a record.
 func (v Value) AsRecord() *Record { return (*Record)(v.p) }
 

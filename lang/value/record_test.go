@@ -174,3 +174,25 @@ func joined(ss []string) string {
 	}
 	return out
 }
+
+// TestNewRowIsOneObject makes records of few fields, and one of many.
+func TestNewRowIsOneObject(t *testing.T) {
+	shape := EmptyShape
+	for n := range 10 {
+		r := NewRow(shape)
+		for i := range r.Vals {
+			r.Vals[i] = Int(int64(i))
+		}
+		if len(r.Vals) != n || r.Value().Kind() != KindRecord {
+			t.Fatalf("a row of %d fields has %d", n, len(r.Vals))
+		}
+		longer := r.Set("new", Null)
+		if n > 0 && r.Vals[n-1].AsInt() != int64(n-1) || longer.Len() != n+1 {
+			t.Errorf("setting a field of a row of %d changes it", n)
+		}
+		if got := testing.AllocsPerRun(20, func() { NewRow(shape) }); n > 0 && n <= 6 && got != 1 {
+			t.Errorf("a row of %d fields takes %v objects, want 1", n, got)
+		}
+		shape = shape.With(string(rune('a' + n)))
+	}
+}
