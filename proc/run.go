@@ -309,6 +309,9 @@ func (f *feeder) stop() error {
 	}
 }
 
+// pipeSize is what a pipe holds at first, in bytes.
+const pipeSize = 64 << 10
+
 // errReader remembers why reading ended.
 type errReader struct {
 	r   io.Reader
@@ -321,4 +324,16 @@ func (e *errReader) Read(p []byte) (int, error) {
 		e.err = err
 	}
 	return n, err
+}
+
+// WriteTo gives what is in memory to the pipe as a whole, without a buffer in
+// between.
+func (e *errReader) WriteTo(w io.Writer) (int64, error) {
+	if whole, ok := e.r.(*bytes.Reader); ok {
+		if pipe, ok := w.(*os.File); ok && whole.Len() > pipeSize {
+			growPipe(pipe)
+		}
+		return whole.WriteTo(w)
+	}
+	return io.Copy(w, struct{ io.Reader }{e})
 }

@@ -143,11 +143,12 @@ func (m *Machine) fed(v value.Value, span syntax.Span, run func(*streams) value.
 	return run(&streams{stdin: data, fed: true})
 }
 
-// feedBytes is what a value looks like on a program's stdin.
+// feedBytes is what a value looks like on a program's stdin; it may be the
+// value's own bytes, which must not be changed.
 func feedBytes(v value.Value) ([]byte, *value.Error) {
 	switch v.Kind() {
 	case value.KindStr:
-		return []byte(v.AsStr()), nil
+		return value.BytesOf(v.AsStr()), nil
 	case value.KindBytes:
 		b, err := v.AsBytes().All(0)
 		if err != nil {

@@ -67,3 +67,6 @@ func (v Value) AsStr() string {
 	}
 	return unsafe.String((*farText)(v.p).data, int(v.n))
 }
+
+// BytesOf are the bytes of s, which must not be changed.
+func BytesOf(s string) []byte { return textBytes(s) }
