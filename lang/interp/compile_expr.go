@@ -133,7 +133,8 @@ func (c *compiler) interp(e *syntax.Interp) code {
 	}
 	span := e.Span
 	return func(m *Machine) value.Value {
-		var buf []byte
+		buf := m.text[:0]
+		m.text = nil // a string inside this one takes another
 		for i := range pieces {
 			p := &pieces[i]
 			if p.x == nil {
@@ -156,9 +157,16 @@ func (c *compiler) interp(e *syntax.Interp) code {
 				return m.raise(overflow("str"), span)
 			}
 		}
-		return value.Str(value.TextOf(buf))
+		if len(buf) > textMost {
+			return value.Str(value.TextOf(buf))
+		}
+		m.text = buf
+		return value.StrOf(buf)
 	}
 }
+
+// textMost is up to how many bytes the room for a string is used again.
+const textMost = 16 << 10
 
 func (c *compiler) list(e *syntax.List) code {
 	items := c.exprs(e.Items)
@@ -198,17 +206,17 @@ func (c *compiler) record(e *syntax.Record) code {
 		slots[i] = slot
 		codes[i] = c.expr(f.Value, inValue)
 	}
-	shape, n := value.ShapeOf(keys...), len(keys)
+	shape := value.ShapeOf(keys...)
 	return func(m *Machine) value.Value {
-		vals := make([]value.Value, n)
+		r := value.NewRow(shape)
 		for i, x := range codes {
 			v := x(m)
 			if m.ctl != running {
 				return value.Null
 			}
-			vals[slots[i]] = v
+			r.Vals[slots[i]] = v
 		}
-		return value.NewRecord(shape, vals)
+		return r.Value()
 	}
 }
 

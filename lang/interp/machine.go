@@ -64,6 +64,7 @@ type Machine struct {
 	overlay  []EnvVar // variables that win over pinned ones
 	byUnit   map[*unit]*links
 	calls    []*Call    // spare Call structs
+	text     []byte     // spare room for a string that is put together
 	uses     []*loading // the modules this machine is loading, outermost first
 	awaits   *loading   // the module it waits for; guarded by the world's modules
 	exitCode int
