@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"shoal.dev/shoal/messages"
+	"shoal.dev/shoal/test/kit"
+)
+
+// What spawn and & start are tasks of the session, for clients too.
+func TestSpawnedTasksAreSeen(t *testing.T) {
+	w, r := served(t)
+	gate, wait := gateOf(w, "gate")
+	r.Exec("let t = spawn { sh { echo started }; " + wait + "; {n: 42} }\nlet u = (^sleep 613 &)")
+	first, second := r.Render("t.id"), r.Render("u.id")
+	kit.Eventually(t, quick, "output", func() bool { return r.Task(first).At("stdout_len").Int() == 8 })
+	live := map[string]string{}
+	for _, rec := range r.Must("task.list", kit.Args{"live": true}).At("tasks").List() {
+		live[rec.At("task").Str()] = rec.At("src").Str()
+	}
+	if !strings.HasPrefix(live[first], "spawn {") || live[second] != "^sleep 613 &" {
+		t.Errorf("listed: %v", live)
+	}
+	if got := r.Render("jobs.len()"); got != "3" {
+		t.Errorf("jobs: got %s, want both and the run itself", got)
+	}
+	r.Must("task.suspend", kit.Args{"task": second})
+	if got := r.Render("u.is_suspended()"); got != "true" {
+		t.Errorf("suspended: %s", got)
+	}
+	r.Must("task.resume", kit.Args{"task": second})
+	r.Must("task.cancel", kit.Args{"task": second})
+	if rec := r.Await(second); rec.At("state").Str() != "cancelled" || sleeping(w, "sleep 613") {
+		t.Errorf("cancelled: %v", rec)
+	}
+	open(t, gate)
+	if rec := r.Await(first); rec.At("state").Str() != "completed" {
+		t.Errorf("ended: %v", rec)
+	}
+	if got := r.Must("value.get", kit.Args{"ref": first, "path": ".n"}).At("value", "v").Int(); got != 42 {
+		t.Errorf("value: %d", got)
+	}
+}
+
+// A spawned task that ran when its kernel died is failed and interrupted, with
+// its newest output, and its processes are gone.
+func TestSpawnedTaskIsInterrupted(t *testing.T) {
+	w, r := served(t)
+	task := r.Render("(spawn { sh { echo started; exec sleep 614 } }).id")
+	kit.Eventually(t, quick, "a process", func() bool { return r.Task(task).At("stdout_len").Int() == 8 && sleeping(w, "sleep 614") })
+	r = restart(w, "main")
+	if sleeping(w, "sleep 614") {
+		t.Error("its process lives on")
+	}
+	rec := r.Task(task)
+	if rec.At("state").Str() != "failed" || rec.At("error", "code").Str() != "interrupted" {
+		t.Errorf("record: %v", rec)
+	}
+	if out := r.Must("task.output", kit.Args{"task": task, "stream": "stdout"}); out.At("data").Str() != "started\n" {
+		t.Errorf("output: %v", out)
+	}
+	if next := r.Render("(spawn { 1 }).id"); number(next) <= number(task) {
+		t.Errorf("%s after %s", next, task)
+	}
+	if _, err := r.Call("task.suspend", kit.Args{"task": task}); err == nil || err.Code != messages.CodeTaskControl {
+		t.Errorf("suspended after its end: %v", err)
+	}
+}
