@@ -1,6 +1,10 @@
 package screen
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+	"unicode/utf8"
+)
 
 // grid is the cells of one screen: a ring of rows, so that scrolling the whole
 // of it moves no cell.
@@ -193,9 +197,13 @@ func (g *grid) down(top, bot, n int, fill cell) {
 // appendText appends the text of the first cells of a row, without trailing
 // blanks. A wide character that the last of them divides is a blank.
 func (l *line) appendText(b []byte, cols int, c *clusters) []byte {
-	for x := range min(l.used, cols) {
-		ch := l.cells[x].ch
+	cells := l.cells[:min(l.used, cols)]
+	b = slices.Grow(b, len(cells))
+	for x := range cells {
+		ch := cells[x].ch
 		switch {
+		case ch-1 < utf8.RuneSelf-1:
+			b = append(b, byte(ch))
 		case ch&rightBit != 0:
 		case ch&wideBit != 0 && x+1 == cols:
 			b = append(b, ' ')
@@ -228,8 +236,9 @@ func (l *line) appendRuns(runs []styleRun) []styleRun {
 func (l *line) digest(cols int) uint64 {
 	const prime = 0x9e3779b97f4a7c15
 	h, last, run := uint64(0), uint64(0), uint64(0)
-	for x := range min(l.used, cols) {
-		now := uint64(l.cells[x].fg)<<32 | uint64(l.cells[x].bg)
+	cells := l.cells[:min(l.used, cols)]
+	for x := range cells {
+		now := uint64(cells[x].fg)<<32 | uint64(cells[x].bg)
 		if now == last {
 			run++
 			continue

@@ -29,6 +29,9 @@ type options struct {
 }
 
 func run(args []string, stdout, stderr io.Writer) int {
+	if socket := os.Getenv(paneEnv); socket != "" && len(args) == 1 {
+		return paneMain(socket, args[0])
+	}
 	var o options
 	set := flag.NewFlagSet("bench", flag.ContinueOnError)
 	set.SetOutput(stderr)

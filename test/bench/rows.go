@@ -47,6 +47,7 @@ func (b *bench) allRows() []row {
 	}
 	rows = append(rows, b.besideRows()...)
 	rows = append(rows, b.memoryRows()...)
+	rows = append(rows, b.screenRows()...)
 	rows = append(rows, b.startRows()...)
 	return append(rows, b.languageRows()...)
 }

@@ -141,17 +141,25 @@ func (b *bench) nuProgram() (string, error) {
 const installTime = 3 * time.Minute
 
 func (b *bench) installNu() (string, error) {
-	ctx, cancel := context.WithTimeout(b.ctx, installTime)
-	defer cancel()
 	dir := filepath.Join(b.root, "nu")
-	if err := os.Mkdir(dir, 0o755); err != nil {
+	if err := b.installNPM(dir, "@nushell/linux-x64"); err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, "npm", "install", "--prefix", dir, "--no-audit", "--no-fund", "@nushell/linux-x64")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("npm install @nushell/linux-x64: %w: %.200s", err, out)
-	}
 	return filepath.Join(dir, "node_modules", "@nushell", "linux-x64", "bin", "nu"), nil
+}
+
+// installNPM installs packages into a new directory.
+func (b *bench) installNPM(dir string, packages ...string) error {
+	ctx, cancel := context.WithTimeout(b.ctx, installTime)
+	defer cancel()
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "npm", append([]string{"install", "--prefix", dir, "--no-audit", "--no-fund"}, packages...)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("npm install %s: %w: %.200s", strings.Join(packages, " "), err, out)
+	}
+	return nil
 }
 
 // kernelPID is the process that serves a state directory.
