@@ -66,6 +66,9 @@ func valueRows() []methodRow {
 		{blobs, "len()", "The number of bytes.", bytesLen},
 		{blobs, "count()", "The number of bytes, as len.", bytesLen},
 		{blobs, "is_empty()", "Whether there are no bytes.", bytesIsEmpty},
+		{blobs, "ref()", "The reference of bytes in the content store.", bytesRef},
+		{blobs, "load()", "The bytes of the content store, held in memory.", bytesLoad},
+		{blobs, "bytes()", "The bytes of the content store, held in memory.", bytesLoad},
 		{kindSet(value.KindGlob), "expand()", "The absolute paths that match, in order.", seqCollect},
 		{kindSet(value.KindOutcome), "stdout()", "The captured standard output.", outcomeField("stdout")},
 		{kindSet(value.KindOutcome), "stderr()", "The captured error output.", outcomeField("stderr")},
@@ -137,6 +140,27 @@ func bytesLen(c *interp.Call, _ []value.Value) (value.Value, error) {
 
 func bytesIsEmpty(c *interp.Call, _ []value.Value) (value.Value, error) {
 	return value.Bool(c.Recv.AsBytes().Len() == 0), nil
+}
+
+func bytesRef(c *interp.Call, _ []value.Value) (value.Value, error) {
+	ref := c.Recv.AsBytes().Ref()
+	if ref == "" {
+		return value.Null, notStored(c)
+	}
+	return value.Str(ref), nil
+}
+
+func bytesLoad(c *interp.Call, _ []value.Value) (value.Value, error) {
+	if c.Recv.AsBytes().Ref() == "" {
+		return value.Null, notStored(c)
+	}
+	b, err := c.Recv.AsBytes().All(0)
+	return value.NewBytes(b), hostErr(c, err)
+}
+
+// notStored refuses what only bytes in the content store have.
+func notStored(c *interp.Call) error {
+	return typeErr(c.Span, "`.%s` applies to bytes in the content store, and these are in memory", c.Name)
 }
 
 func timePart(part func(time.Time) int) run {
