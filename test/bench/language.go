@@ -39,7 +39,7 @@ func (b *bench) languageRows() []row {
 			ours: b.shoalCost(w), rivals: b.rivalsOf(w),
 		})
 	}
-	return append(rows, compileRows()...)
+	return append(append(rows, compileRows()...), b.growthRow())
 }
 
 // shoalCost measures a workload on the warm kernel.
@@ -77,7 +77,6 @@ func computations() []workload {
 			key: "fib.python", what: "fib(25), recursive", want: "75025", most: level, shoal: fibShoal,
 			peers: []peerSource{
 				{program: "python3", source: "def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)\nprint(fib(25))"},
-				{program: "node", source: "const fib = n => n < 2 ? n : fib(n - 1) + fib(n - 2); console.log(fib(25))"},
 			},
 		},
 		{

@@ -122,7 +122,7 @@ func fileWorkloads() []workload {
 			key: "capture", what: "capture of 100 MB, with the child", want: bigWant, most: level,
 			shoal: `(^/bin/cat data/big.txt).stdout.len()`,
 			peers: []peerSource{
-				{program: "nu", source: `let x = (^cat big.txt); $x | str length`},
+				{program: "nu", source: `let x = (^cat big.txt); $x | str length`, ends: "104857645"},
 				{program: "python3", source: "import subprocess\nprint(len(subprocess.run(['cat', 'big.txt'], capture_output=True).stdout))"},
 				{program: "node", source: `console.log(require('child_process').execFileSync('cat', ['big.txt'], {maxBuffer: 1 << 30}).length)`},
 				{program: "dash", source: `x=$(cat big.txt; echo .); echo $((${#x} - 1))`},

@@ -86,10 +86,10 @@ func (b *bench) peerCost(program string, args []string, want string) (float64, e
 	case ctx.Err() != nil:
 		return 0, fmt.Errorf("%w: %s takes more than %v", errAbsent, program, peerTime)
 	case err != nil:
-		return 0, fmt.Errorf("%s %.200q: %w: %.300s", program, args, err, stderr.Bytes())
+		return 0, fmt.Errorf("%w: %s fails: %w: %.200s", errAbsent, program, err, stderr.Bytes())
 	}
 	if got := strings.TrimSpace(string(out)); !strings.HasSuffix(got, want) {
-		return 0, fmt.Errorf("%s %.200q: got %.200q, want %.200q", program, args, got[max(0, len(got)-200):], want)
+		return 0, fmt.Errorf("%w: %s gives %.80q instead of %.80q", errAbsent, program, got[max(0, len(got)-80):], want)
 	}
 	used := cmd.ProcessState
 	return (used.UserTime() + used.SystemTime()).Seconds(), nil

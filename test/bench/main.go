@@ -118,11 +118,12 @@ type row struct {
 	what   string
 	unit   unit
 	ours   probe
-	ref    string  // what the other side is
-	peer   probe   // nil when the target is a number of the row's unit
-	rivals []rival // the other side when it is the best of several; then ref and peer are empty
-	most   float64 // greatest good ratio, or number; 0: no such limit
-	least  float64 // smallest good ratio, or number; 0: no such limit
+	ref    string        // what the other side is
+	peer   probe         // nil when the target is a number of the row's unit
+	note   func() string // more to say once measured, or nil
+	rivals []rival       // the other side when it is the best of several; then ref and peer are empty
+	most   float64       // greatest good ratio, or number; 0: no such limit
+	least  float64       // smallest good ratio, or number; 0: no such limit
 }
 
 // probe measures one side of a row once.

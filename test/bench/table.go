@@ -20,6 +20,8 @@ const (
 	mebi    unit = "MiB"
 	percent unit = "%"
 	octets  unit = "B"
+
+	plainNumber unit = ""
 )
 
 // format writes a number with its unit.
@@ -62,10 +64,18 @@ func show(out io.Writer, results []result) (over int) {
 		if r.row.compared() {
 			its, ratio = r.row.unit.format(peer), ratioText(ours/peer)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.row.what, r.row.unit.format(ours), r.ref(), its, ratio, r.row.target(), verdict+r.others())
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.row.what, r.row.unit.format(ours), r.ref(), its, ratio, r.row.target(), verdict+r.others()+r.row.notes())
 	}
 	w.Flush()
 	return over
+}
+
+// notes is what a row has to say beyond its numbers.
+func (r row) notes() string {
+	if r.note == nil {
+		return ""
+	}
+	return r.note()
 }
 
 // ratioText writes a ratio; small ones with more places.

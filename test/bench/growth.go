@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"shoal.dev/shoal/lang"
+	"shoal.dev/shoal/lang/interp"
+)
+
+// growing is a program over xs, a list of N ints, or another of the bindings
+// that growthSetup makes; N stands for their length.
+type growing struct{ method, src string }
+
+// source is the program for n items.
+func (g growing) source(n int) string { return strings.ReplaceAll(g.src, "N", strconv.Itoa(n)) }
+
+// growthSetup makes what the programs work on.
+const growthSetup = `let xs = (0..N).map(i => i * 7919 % 1000003)
+let strs = xs.map(.str())
+let rows = xs.map(x => {a: x, b: "b{x}"})
+let lists = xs.map(x => [x])
+let text = strs.join(" ")`
+
+// growth is every method of collections, and what is often done in loops.
+var growth = []growing{
+	{"all", "xs.all(x => x >= 0)"}, {"any", "xs.any(x => x < 0)"}, {"chunks", "xs.chunks(10)"}, {"collect", "xs.collect()"},
+	{"contains", "xs.contains(-1)"}, {"count", "xs.map(x => x).count()"}, {"each", "xs.each(x => x)"}, {"enumerate", "xs.enumerate()"},
+	{"filter", "xs.filter(x => x % 2 == 0)"}, {"find", "xs.find(x => x < 0)"}, {"first", "xs.first(N)"},
+	{"flat_map", "xs.flat_map(x => [x, x])"}, {"flatten", "lists.flatten()"}, {"fold", "xs.fold(0, (a, x) => a + x)"},
+	{"get", "xs.map(i => xs.get(0))"}, {"group", "xs.group(x => x % 100)"}, {"group_by", "xs.group_by(x => x)"},
+	{"is_empty", "xs.where(x => x < 0).is_empty()"}, {"join", `strs.join(",")`}, {"last", "xs.last(N)"},
+	{"len", "(0..N).map(x => x).len()"}, {"map", "xs.map(x => x + 1)"}, {"max", "xs.max()"}, {"min", "strs.min()"},
+	{"reduce", "xs.reduce([], (a, x) => a + [x])"}, {"reverse", "xs.reverse()"}, {"select", `rows.select("a")`}, {"skip", "xs.skip(1)"},
+	{"sort", "strs.sort()"}, {"sort_by", "rows.sort_by(.b)"}, {"stream", "xs.stream().where(x => x > 0).enumerate().collect()"},
+	{"sum", "xs.sum()"}, {"take", "xs.take(N)"}, {"tee", "xs.tee(2).get(0).collect()"}, {"uniq", "rows.uniq()"},
+	{"where", "rows.where(.a > 500)"}, {"zip", "xs.zip(strs)"},
+	{"record set", `xs.reduce({}, (r, x) => r.set("k{x}", x))`}, {"str lines", `strs.join("\n").lines()`}, {"str split", `text.split(" ")`},
+	{"str replace", `text.replace(re"[0-9]+", "#")`}, {"str chars", "text.chars()"}, {"json", "json.parse(rows.json())"},
+	{"csv", "csv.parse(csv.stringify(rows))"}, {"list +=", "var l = []; for x in xs { l += [x] }"}, {"stream distinct", "xs.stream().distinct().collect()"},
+}
+
+const (
+	growthBase = 1_000 // items of the smallest size
+	growthRuns = 3     // of which the best counts
+	itemMost   = 8.0   // times what an item may cost more among more: memory gets slower, not the method
+)
+
+// growthSteps are how many times the smallest size is taken.
+var growthSteps = []int{1, 10, 100, 1000}
+
+// growthRow measures by how much an item costs more where there are many, for
+// the method that does worst. It takes long and is measured once.
+func (b *bench) growthRow() row {
+	r := row{key: "lang.growth", unit: plainNumber, most: itemMost,
+		what: fmt.Sprintf("growth of an item's cost, worst of %d methods, at 10×, 100×, 1000× (once)", len(growth))}
+	var worst float64
+	var names []string
+	r.ours = func() (float64, error) {
+		if worst > 0 {
+			return worst, nil
+		}
+		costs := make([][]float64, len(growth))
+		for _, step := range growthSteps {
+			if err := b.growthAt(step, costs); err != nil {
+				return 0, err
+			}
+		}
+		for i, c := range costs {
+			n := slices.Max(c[1:]) / c[0]
+			if worst = max(worst, n); n > itemMost/2 {
+				names = append(names, fmt.Sprintf("%s %.1f", growth[i].method, n))
+			}
+		}
+		return worst, nil
+	}
+	r.note = func() string { return fmt.Sprintf("; above %g: %q", itemMost/2, names) }
+	return r
+}
+
+// growthAt appends each method's processor time per item at one size.
+func (b *bench) growthAt(step int, costs [][]float64) error {
+	c, s := lang.NewCompiler(), interp.NewState("/", nil)
+	n := growthBase * step
+	if _, err := evaluateHere(c, s, growing{src: growthSetup}.source(n)); err != nil {
+		return err
+	}
+	for i, g := range growth {
+		if err := b.ctx.Err(); err != nil {
+			return err
+		}
+		best := 0.0
+		for range growthRuns {
+			took, err := perRun(max(1, 100/step), func(int) error {
+				_, err := evaluateHere(c, s, g.source(n))
+				return err
+			})
+			if err != nil {
+				return fmt.Errorf("%s: %w", g.method, err)
+			}
+			if took /= float64(n); best == 0 || took < best {
+				best = took
+			}
+		}
+		costs[i] = append(costs[i], best)
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	"shoal.dev/shoal/lang"
+	"shoal.dev/shoal/lang/builtin"
+	"shoal.dev/shoal/lang/interp"
+)
+
+// TestGrowthKnowsEveryCollectionMethod holds the growth row against the library
+// table.
+func TestGrowthKnowsEveryCollectionMethod(t *testing.T) {
+	known := map[string]bool{}
+	for _, g := range growth {
+		known[g.method] = true
+	}
+	_, section, ok := strings.Cut(builtin.Reference(), "## Methods and fields of list, table, range, glob")
+	if !ok {
+		t.Fatal("the reference has no section for collections")
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	found := 0
+	for line := range strings.Lines(section) {
+		if rest, ok := strings.CutPrefix(line, "| `."); ok {
+			name, _, _ := strings.Cut(rest, "(")
+			if found++; !known[name] {
+				t.Errorf("growth has no program for .%s", name)
+			}
+		}
+	}
+	if found < 30 {
+		t.Errorf("found only %d methods in the reference", found)
+	}
+}
+
+// TestGrowthProgramsAllocateLinearly counts bytes: a hundred times the items
+// may take a hundred times the memory and a little more.
+func TestGrowthProgramsAllocateLinearly(t *testing.T) {
+	const small, large = 200, 20_000
+	cost := func(g growing, n int) float64 {
+		c, s := lang.NewCompiler(), interp.NewState("/", nil)
+		if _, err := evaluateHere(c, s, growing{src: growthSetup}.source(n)); err != nil {
+			t.Fatal(err)
+		}
+		var bytes float64
+		for range 2 { // the first run compiles
+			before := allocatedBytes()
+			if _, err := evaluateHere(c, s, g.source(n)); err != nil {
+				t.Fatalf("%s: %v", g.method, err)
+			}
+			bytes = float64(allocatedBytes() - before)
+		}
+		return bytes
+	}
+	for _, g := range growth {
+		few, many := cost(g, small), cost(g, large)
+		if ratio := many / max(few, 16*small); ratio > 3*large/small {
+			t.Errorf("%s: %d items take %.0f bytes, %d take %.0f, %.0f times as many", g.method, small, few, large, many, ratio)
+		}
+	}
+}
+
+// allocatedBytes is what this process has allocated so far.
+func allocatedBytes() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
+}
