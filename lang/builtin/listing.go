@@ -40,14 +40,13 @@ var fileShape = value.ShapeOf("path", "name", "type", "size", "modified")
 
 // fileRow is the row of one file, as ls and stat show it.
 func fileRow(at string, info interp.FileInfo) *value.Record {
-	modified := value.Null
+	row := value.NewRow(fileShape)
+	row.Vals[0], row.Vals[1] = value.Path(at), value.Str(lossy(path.Base(at)))
+	row.Vals[2], row.Vals[3] = fileType(info.Type), value.Size(uint64(max(0, info.Size)))
 	if !info.Modified.IsZero() {
-		modified = value.NewDatetime(info.Modified)
+		row.Vals[4] = value.NewDatetime(info.Modified)
 	}
-	return value.NewRecord(fileShape, []value.Value{
-		value.Path(at), value.Str(lossy(path.Base(at))), fileType(info.Type),
-		value.Size(uint64(max(0, info.Size))), modified,
-	}).AsRecord()
+	return row
 }
 
 var fileTypes = map[string]value.Value{

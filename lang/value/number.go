@@ -24,7 +24,7 @@ func appendFloat(dst []byte, f float64) []byte {
 
 // ParseInt reads an optional sign and decimal digits.
 func ParseInt(s string) (int64, bool) {
-	if !allDigits(strings.TrimLeft(s[:min(1, len(s))], "+-") + s[min(1, len(s)):]) {
+	if !allDigits(unsigned(s)) {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
@@ -34,7 +34,7 @@ func ParseInt(s string) (int64, bool) {
 // ParseFloat reads an optional sign and a decimal number, an exponent being
 // allowed, or inf or nan.
 func ParseFloat(s string) (float64, bool) {
-	switch strings.TrimLeft(s[:min(1, len(s))], "+-") + s[min(1, len(s)):] {
+	switch unsigned(s) {
 	case "inf", "nan":
 	default:
 		if strings.Trim(s, "0123456789.eE+-") != "" {
@@ -43,6 +43,14 @@ func ParseFloat(s string) (float64, bool) {
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	return f, err == nil
+}
+
+// unsigned is s without a sign at its start.
+func unsigned(s string) string {
+	if s != "" && (s[0] == '+' || s[0] == '-') {
+		return s[1:]
+	}
+	return s
 }
 
 // allDigits reports whether s is one decimal digit or more.
