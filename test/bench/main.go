@@ -1,8 +1,9 @@
 // Command bench measures Shoal beside what it is compared with: a bare mcp-go
-// server, nushell's MCP server, Python, and plain Go. Each row's two sides are
-// measured in turns, in the same run, so that a busy machine slows both; the
-// table shows medians and their ratio. It starts private kernels in a temporary
-// directory, ends them, and leaves nothing behind.
+// server, nushell's MCP server, and for the language shells, interpreters and
+// tools. Each row's sides are measured in turns, in the same run, so that a busy
+// machine slows all; the table shows medians and their ratio. Calls are measured
+// in time that passes, the language in processor time. It starts private kernels
+// in a temporary directory, ends them, and leaves nothing behind.
 package main
 
 import (
