@@ -349,6 +349,8 @@ func TestCloseRefusesAndCounts(t *testing.T) {
 		t.Error("number handed out after close")
 	}
 	s = open(t, opt)
+	release := hold(s) // a fold in the middle of the copy would be no crash
+	defer release()
 	if n, err := s.Numbers("task").Next(); n != 301 || err != nil {
 		t.Errorf("Next after an orderly restart = %d %v, want 301", n, err)
 	}
