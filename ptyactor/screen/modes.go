@@ -15,7 +15,21 @@ func newModes() modes { return modes{autowrap: true, repeat: true} }
 // public is what encoders of input need.
 func (m *modes) public() Modes {
 	return Modes{AppCursor: m.cursorKeys, AppKeypad: m.keypad, NewLine: m.newline, BackarrowIsBS: m.backarrow,
-		BracketedPaste: m.paste, Mouse: m.mouse != 0, Synchronized: m.sync}
+		BracketedPaste: m.paste, MouseReport: MouseReport(m.mouse), MouseFormat: m.mouseFormat(), Synchronized: m.sync}
+}
+
+// mouseFormat is the way of writing reports that counts when several are asked
+// for.
+func (m *modes) mouseFormat() MouseFormat {
+	switch {
+	case m.mouseSGR:
+		return MouseSGR
+	case m.mouseURXVT:
+		return MouseURXVT
+	case m.mouseUTF8:
+		return MouseUTF8
+	}
+	return MouseBytes
 }
 
 // flag is the setting behind a private mode that is only remembered.

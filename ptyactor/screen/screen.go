@@ -57,7 +57,8 @@ type Modes struct {
 	NewLine        bool // LNM
 	BackarrowIsBS  bool // DECBKM
 	BracketedPaste bool
-	Mouse          bool // some kind of mouse reporting
+	MouseReport    MouseReport
+	MouseFormat    MouseFormat
 	Synchronized   bool // output is being held together (2026)
 }
 

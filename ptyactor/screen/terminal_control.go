@@ -144,7 +144,7 @@ func (t *terminal) moves(s *sequence) bool {
 	case 'd':
 		t.address(t.x, n-1)
 	case 'e':
-		t.moveTo(t.x, t.y+n)
+		t.moveTo(t.x, min(t.y+n, t.lowest()))
 	case 's':
 		t.save()
 	case 'u':
@@ -178,11 +178,9 @@ func (t *terminal) edits(s *sequence) bool {
 	case 'M':
 		t.shiftRows(n, t.g.up)
 	case 'S':
-		t.wrapNext = false
 		t.scrollUp(n)
 	case 'T', '^':
 		if s.final == '^' || s.n != trackParams {
-			t.wrapNext = false
 			t.g.down(t.top, t.bot, min(n, t.bot-t.top), t.blank())
 		}
 	case 'b':
@@ -221,7 +219,6 @@ func (t *terminal) shiftColumns(n int, shift func(l *line, x, n int, fill cell))
 	for y := t.top; y < t.bot; y++ {
 		shift(t.g.edit(y), 0, n, t.blank())
 	}
-	t.wrapNext = false
 }
 
 func (t *terminal) repeat(n int) {
@@ -229,7 +226,7 @@ func (t *terminal) repeat(n int) {
 	if r == 0 {
 		return
 	}
-	n = min(n, t.cols*t.rows)
+	n = enoughRepeats(n, width(r), t.cols, t.rows)
 	if r < 0x80 {
 		t.printASCII(bytes.Repeat([]byte{byte(r)}, n))
 		return
@@ -237,6 +234,16 @@ func (t *terminal) repeat(n int) {
 	for range n {
 		t.print(r)
 	}
+}
+
+// enoughRepeats is how often a character has to be printed to look as if it had
+// been n times: when it fills the screen only the length of the last row counts.
+func enoughRepeats(n, width, cols, rows int) int {
+	perRow := max(cols/width, 1)
+	if full := 2 * perRow * rows; n > full {
+		return full + (n-full)%perRow
+	}
+	return n
 }
 
 func (t *terminal) clearTabs(which int) {

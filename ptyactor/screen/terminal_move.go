@@ -62,9 +62,9 @@ func (t *terminal) moveTo(x, y int) {
 // in origin mode.
 func (t *terminal) address(x, y int) {
 	if t.mode.origin {
-		y = min(y+t.top, t.bot-1)
+		y += t.top
 	}
-	t.moveTo(x, y)
+	t.moveTo(x, min(y, t.lowest()))
 }
 
 // above and below are the rows n up and down; they stop at the margin when they
@@ -81,6 +81,14 @@ func (t *terminal) below(n int) int {
 		return min(t.y+n, t.bot-1)
 	}
 	return min(t.y+n, t.rows-1)
+}
+
+// lowest is the last row that a program can address.
+func (t *terminal) lowest() int {
+	if t.mode.origin {
+		return t.bot - 1
+	}
+	return t.rows - 1
 }
 
 func (t *terminal) backspace() {

@@ -140,6 +140,9 @@ func (x *xvt) moves(s *sequence) bool {
 	case 'd':
 		x.address(cx, n-1)
 	case 'e':
+		if x.mode.origin {
+			n = min(n, max(0, x.bot-1-cy))
+		}
 		x.moveTo(cx, cy+n)
 	case 's':
 		x.save()
@@ -183,14 +186,16 @@ func (x *xvt) edits(s *sequence) {
 		x.insertLines(n)
 	case 'M':
 		x.deleteLines(n)
-	case 'S':
-		x.scrollUp(x.top, n)
-		x.moveTo(cx, cy)
-	case 'T':
-		if s.n == 1 {
+	case 'S', 'T', '^':
+		pending := x.wrapNext
+		switch {
+		case s.final == 'S':
+			x.scrollUp(x.top, n)
+		case s.final == '^' || s.n != trackParams:
 			x.scrollDown(x.top, n)
-			x.moveTo(cx, cy)
 		}
+		x.moveTo(cx, cy)
+		x.wrapNext = pending
 	case 'b':
 		x.repeat(n)
 	case 'g':
@@ -212,7 +217,7 @@ func (x *xvt) repeat(n int) {
 	if x.last == 0 {
 		return
 	}
-	n = min(n, x.cols*x.rows)
+	n = enoughRepeats(n, width(x.last), x.cols, x.rows)
 	if x.last < 0x80 && !x.mode.insert && x.sets == (charsets{}) {
 		x.printRun(bytes.Repeat([]byte{byte(x.last)}, n))
 		return
