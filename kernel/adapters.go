@@ -136,6 +136,7 @@ func (k *Kernel) newHost(s actors.HostSpec) *interp.Host {
 		Secrets:  k.secrets,
 		Config:   host.Config{Path: k.o.configPath()},
 		Kernel:   languageKernel{k, s.Session},
+		Memory:   k.memory,
 	}
 	return host.Guard(h, s.Check)
 }

@@ -15,6 +15,7 @@ import (
 	"shoal.dev/shoal/gateway"
 	"shoal.dev/shoal/host"
 	"shoal.dev/shoal/journal"
+	"shoal.dev/shoal/lang/interp"
 	"shoal.dev/shoal/link"
 	"shoal.dev/shoal/messages"
 	"shoal.dev/shoal/proc"
@@ -43,6 +44,7 @@ type Kernel struct {
 	gate     *gateway.Gateway
 	socket   *socket
 	deps     *actors.Deps
+	memory   *interp.Memory // of all programs
 
 	serving  sync.WaitGroup // the listeners' loops
 	keeping  sync.WaitGroup // keepSocket, which owns socket while it runs, and keepMemory
@@ -57,7 +59,7 @@ type Kernel struct {
 // left behind.
 func Start(o Options) (k *Kernel, err error) {
 	o.normalize()
-	k = &Kernel{o: o, started: time.Now(), stopping: make(chan struct{}), quit: make(chan struct{})}
+	k = &Kernel{o: o, started: time.Now(), memory: interp.NewMemory(programMemory()), stopping: make(chan struct{}), quit: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			k.abort(err)

@@ -1,25 +1,78 @@
 package kernel
 
 import (
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"time"
 )
 
+// The collector lets the heap grow by gcMost percent of what lives, or by
+// growth bytes if that is less, but always by gcLeast percent.
+const (
+	gcLeast = 40
+	gcMost  = 300
+	growth  = 256 << 20
+	// spare is by how many bytes the process may be greater than its programs.
+	// Beyond that free memory goes back at once, and the collector works hard.
+	spare = 1 << 30
+	// freeMost is how many bytes of free memory are kept for what comes.
+	freeMost = 256 << 20
+)
+
 // SetMemory tunes the collector for a daemon that is mostly idle and sometimes
-// parses a lot: fewer collections, and a soft limit.
+// parses a lot: few collections while little lives, and little garbage while
+// much does.
 func SetMemory() {
-	debug.SetGCPercent(300)
-	debug.SetMemoryLimit(memoryLimit)
+	debug.SetGCPercent(gcMost)
+	debug.SetMemoryLimit(programMemory() + spare)
+	tuneAtNext(gcMost)
 }
 
-// memoryLimit is where the collector starts to work harder, in bytes.
-const memoryLimit = 2 << 30
+// tuneAtNext has the collector tuned after its next cycle, and after each
+// one that follows.
+func tuneAtNext(percent int) {
+	runtime.AddCleanup(&struct{ self *byte }{new(byte)}, tune, percent)
+}
+
+// tune sets the collector's percentage for what lives now.
+func tune(percent int) {
+	next := gcPercent(heapLive())
+	if next != percent {
+		debug.SetGCPercent(next)
+	}
+	tuneAtNext(next)
+}
+
+// gcPercent is the collector's percentage when so many bytes live, in steps of
+// ten: setting it stops the world.
+func gcPercent(live uint64) int {
+	return int(min(max(growth*10/max(live, 1)*10, gcLeast), gcMost))
+}
+
+// heapLive is how many bytes the last collection has marked.
+func heapLive() uint64 {
+	return metric("/gc/heap/live:bytes")
+}
+
+func metric(name string) uint64 {
+	s := []metrics.Sample{{Name: name}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
+}
+
+// programMemory is how many bytes programs may hold together: a twelfth of what
+// this process can have, between half a gibibyte and four.
+func programMemory() int64 {
+	return min(max(machineMemory()/12, 512<<20), 4<<30)
+}
 
 // idleCheck is how often the kernel looks whether it has become idle.
 const idleCheck = 5 * time.Second
 
 // keepMemory gives memory back to the system whenever the kernel has become
-// idle after work: the collector by itself keeps a heap that was once needed.
+// idle after work, and whenever much of it is free: the collector by itself
+// keeps a heap that was once needed.
 func (k *Kernel) keepMemory() {
 	tick := time.NewTicker(idleCheck)
 	defer tick.Stop()
@@ -30,7 +83,7 @@ func (k *Kernel) keepMemory() {
 		case <-tick.C:
 		}
 		now := k.store.LastRecord()
-		if now == before && now != given {
+		if now == before && now != given || metric("/memory/classes/heap/free:bytes") > freeMost {
 			debug.FreeOSMemory()
 			given = now
 		}

@@ -94,12 +94,21 @@ func rangeItems(c *interp.Call, r *value.Range, from, to int64) ([]value.Value, 
 	if to-from > maxItems {
 		return nil, tooLong(c)
 	}
+	if err := reserve(c, to-from); err != nil {
+		return nil, err
+	}
 	out := make([]value.Value, to-from)
 	for i := range out {
 		out[i] = value.Int(r.Start + from + int64(i))
 	}
 	return out, nil
 }
+
+// reserve asks for the memory of n items.
+func reserve(c *interp.Call, n int64) error { return c.M.Reserve(n * itemBytes) }
+
+// itemBytes is what an item takes at least.
+const itemBytes = 16
 
 func tooLong(c *interp.Call) error {
 	return codeErr(c.Span, "overflow", "%s: more than %d items", c.Name, maxItems)
@@ -424,6 +433,9 @@ func seqEnumerate(c *interp.Call, _ []value.Value) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
+	if err := reserve(c, 4*int64(len(all))); err != nil {
+		return value.Null, err
+	}
 	return pairs(len(all), func(i int) (value.Value, value.Value) { return value.Int(int64(i)), all[i] }), nil
 }
 
@@ -443,6 +455,9 @@ func seqZip(c *interp.Call, a []value.Value) (value.Value, error) {
 	}
 	right, err := prefix(c, a[0], n)
 	if err != nil {
+		return value.Null, err
+	}
+	if err := reserve(c, 4*n); err != nil {
 		return value.Null, err
 	}
 	return pairs(int(n), func(i int) (value.Value, value.Value) { return left[i], right[i] }), nil
@@ -482,6 +497,9 @@ func seqJoin(c *interp.Call, a []value.Value) (value.Value, error) {
 	}
 	if size > maxText {
 		return value.Null, codeErr(c.Span, "overflow", "join: more than %d bytes", maxText)
+	}
+	if err := c.M.Reserve(int64(size)); err != nil {
+		return value.Null, err
 	}
 	out := make([]byte, 0, size)
 	for i, x := range all {

@@ -68,6 +68,9 @@ func concatStrs(c *interp.Call, all []value.Value) (value.Value, error) {
 			return value.Null, codeErr(c.Span, value.CodeOverflow, "sum: more than %d bytes", maxText)
 		}
 	}
+	if err := c.M.Reserve(int64(size)); err != nil {
+		return value.Null, err
+	}
 	out := make([]byte, 0, size)
 	for _, x := range all {
 		out = value.ExtendText(out, x.AsStr())
@@ -81,6 +84,9 @@ func concatLists(c *interp.Call, all []value.Value) (value.Value, error) {
 		if n += len(x.AsList().Items); n > maxItems {
 			return value.Null, tooLong(c)
 		}
+	}
+	if err := reserve(c, int64(n)); err != nil {
+		return value.Null, err
 	}
 	out := make([]value.Value, 0, n)
 	for _, x := range all {

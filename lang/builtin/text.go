@@ -116,6 +116,9 @@ func characters(c *interp.Call, s string, ends ...value.Value) (value.Value, err
 	if n > maxItems {
 		return value.Null, tooLong(c)
 	}
+	if err := reserve(c, 3*int64(n)); err != nil {
+		return value.Null, err
+	}
 	var made value.Maker
 	out := append(make([]value.Value, 0, n), ends...)
 	for len(s) > 0 {
@@ -169,6 +172,9 @@ func splitAt(c *interp.Call, s, sep string) (value.Value, error) {
 	n := strings.Count(s, sep) + 1
 	if n > maxItems {
 		return value.Null, tooLong(c)
+	}
+	if err := reserve(c, 3*int64(n)); err != nil {
+		return value.Null, err
 	}
 	var made value.Maker
 	out := make([]value.Value, 0, n)

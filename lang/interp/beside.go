@@ -105,6 +105,8 @@ func (m *Machine) sibling(ctx context.Context) *Machine {
 // of its goroutine.
 func (m *Machine) alone(f func(*Machine) (value.Value, error)) (v value.Value, err error) {
 	m.world.enter(m)
+	m.host.Memory.enter(m)
+	defer m.host.Memory.leave(m)
 	defer m.endBeside()
 	defer m.world.leave(m)
 	m.gate.enter(m)

@@ -82,7 +82,7 @@ func (m *Machine) arith(o op, a, b value.Value, span syntax.Span) value.Value {
 	if m.ctl != running {
 		return value.Null
 	}
-	v, err := arith(o, a, b)
+	v, err := m.operate(o, a, b)
 	if err != nil {
 		return m.raise(err, span)
 	}

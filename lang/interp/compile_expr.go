@@ -158,7 +158,8 @@ func (c *compiler) interp(e *syntax.Interp) code {
 			}
 		}
 		if len(buf) > textMost {
-			return value.Str(value.TextOf(buf))
+			m.usage.asked += int64(len(buf))
+		return value.Str(value.TextOf(buf))
 		}
 		m.text = buf
 		return value.StrOf(buf)
@@ -177,6 +178,7 @@ func (c *compiler) list(e *syntax.List) code {
 				return value.Null
 			}
 		}
+		m.usage.asked += int64(len(vals)) * valueBytes
 		return value.NewList(vals)
 	}
 }

@@ -158,7 +158,7 @@ func (m *Machine) apply2(o op, a value.Value, x code, span syntax.Span) value.Va
 			return value.Int(n)
 		}
 	}
-	v, err := arith(o, a, b)
+	v, err := m.operate(o, a, b)
 	if err != nil {
 		return m.raise(err, span)
 	}
@@ -241,7 +241,7 @@ func (m *Machine) assignSlow(slot int, o op, b value.Value, span syntax.Span) va
 }
 
 func (m *Machine) assignOp(slot int, o op, a, b value.Value, span syntax.Span) value.Value {
-	v, err := arith(o, a, b)
+	v, err := m.operate(o, a, b)
 	if err != nil {
 		return m.raise(err, span)
 	}
@@ -319,7 +319,7 @@ func (c *compiler) compoundGlobal(s *syntax.Assign, r *resolve.Ref) code {
 				return v
 			}
 		}
-		v, err := arith(o, a, b)
+		v, err := m.operate(o, a, b)
 		if err != nil {
 			return m.raise(err, span)
 		}

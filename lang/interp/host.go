@@ -19,6 +19,7 @@ type Host struct {
 	Files    Files
 	Programs Programs
 	Clock    Clock
+	Memory   *Memory // bounds what programs hold; nil: nothing does
 	Channels Channels
 	Kernel   Kernel
 	Values   Values

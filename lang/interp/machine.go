@@ -17,6 +17,8 @@ const (
 	signalCancel uint32 = 1 << iota // the context has ended
 	signalShare                     // another machine wants to use the cells
 	signalPause                     // the task is suspended
+	signalReport                    // say how much memory was asked for
+	signalFull                      // there is no memory left
 )
 
 // control is what makes evaluation leave the normal path.
@@ -49,6 +51,7 @@ type Machine struct {
 	weight  int // nested expressions, for the evaluator's own stack
 
 	signal  atomic.Uint32
+	usage   usage
 	world   *world
 	locked  bool // cells are shared: use the world's lock
 	shared  bool // what locked will be; guarded by the world
@@ -209,8 +212,16 @@ func (m *Machine) attend() error {
 	if s&signalPause != 0 {
 		m.rest()
 	}
+	if s&signalReport != 0 {
+		m.signal.And(^signalReport)
+		m.usage.published.Store(m.usage.asked)
+	}
 	if m.signal.Load()&signalCancel != 0 {
 		return m.cancelled()
+	}
+	if s&signalFull != 0 {
+		m.signal.And(^signalFull)
+		return m.host.Memory.full()
 	}
 	return nil
 }

@@ -253,5 +253,6 @@ func (m *Machine) result(v value.Value, err error, span syntax.Span) value.Value
 		}
 		return m.raise(err, span)
 	}
+	m.charge(v)
 	return v
 }

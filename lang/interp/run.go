@@ -61,6 +61,8 @@ type Run struct {
 func (p *Program) Run(ctx context.Context, r Run) (result value.Value, err error) {
 	m := newMachine(ctx, p, &r)
 	m.world.enter(m)
+	m.host.Memory.enter(m)
+	defer m.host.Memory.leave(m)
 	defer m.out.end()
 	defer m.endBeside()
 	defer m.world.leave(m)
