@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X shoal.dev/shoal/link.version=$(VERSION) -X main.version=$(VE
 BINS    := shoal shoal-mcp shoal-kernel shoal-launch
 GO      ?= go
 
-.PHONY: build install demo test unit race rules docs bench chaos fuzz clean $(BINS)
+.PHONY: build install demo test unit race rules docs bench chaos hostile fuzz clean $(BINS)
 
 build: $(BINS)
 
@@ -31,6 +31,10 @@ bench: build
 
 chaos: build
 	$(GO) test -count=1 -timeout 30m ./test/chaos -args -cycles 50 -rounds 20
+
+# Sources that try to crash, hang or exhaust a kernel, beside a second session.
+hostile: build
+	SHOAL_BIN=$(CURDIR)/bin $(GO) test -count=1 -v -timeout 60m ./test/hostile -args -all
 
 FUZZTIME ?= 60s
 fuzz:

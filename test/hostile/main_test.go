@@ -1,0 +1,37 @@
+// Package hostile runs sources that try to crash, hang or exhaust a real
+// kernel, through shoal-mcp. Each must end in a value, an error or a cancel;
+// meanwhile a second session asks 1 + 1 without pause. How long its answers
+// took, how much memory the kernel took and how long cancels took is printed;
+// -goal and -memory make it a verdict. It takes many minutes: -all runs it.
+package hostile
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"shoal.dev/shoal/test/kit"
+)
+
+var (
+	all    = flag.Bool("all", false, "run the attacks")
+	goal   = flag.Duration("goal", 5*time.Second, "the other session's answers and cancels may take `D`")
+	memory = flag.Int64("memory", 4096, "the kernel may take `N` MiB")
+)
+
+// bin holds the binaries under test; TestMain sets it before any test runs.
+var bin string
+
+func TestMain(m *testing.M) {
+	dir, remove, err := kit.Bin()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+	bin = dir
+	status := m.Run()
+	remove()
+	os.Exit(status)
+}
