@@ -75,10 +75,6 @@ func (a *answers) query(s *sequence, now status) {
 		if what == 0 {
 			a.reply("\x1bP>|shoal\x1b\\")
 		}
-	case "x":
-		if what <= 1 {
-			a.reply("\x1b[%d;1;1;128;128;1;0x", what+2)
-		}
 	case "t":
 		a.window(s, now)
 	}
@@ -108,14 +104,21 @@ func (a *answers) deviceStatus(what int, private string, now status) {
 			tail = ";1"
 		}
 		a.reply("\x1b[%s%d;%d%sR", private, y+1, now.x+1, tail)
-	case private == "":
-	case what == 15: // printer: none
-		a.reply("\x1b[?13n")
-	case what == 25: // user-defined keys: unlocked
-		a.reply("\x1b[?20n")
-	case what == 26: // keyboard: North American
-		a.reply("\x1b[?27;1;0;0n")
+	case private != "" && deviceStates[what] != "":
+		a.reply("\x1b[?%sn", deviceStates[what])
 	}
+}
+
+// deviceStates are answers about what a terminal may have attached.
+var deviceStates = map[int]string{
+	15: "13",       // no printer
+	25: "20",       // user-defined keys are unlocked
+	26: "27;1;0;0", // a North American keyboard
+	53: "53",       // no locator
+	55: "53",
+	56: "57;0",
+	75: "70", // data are sound
+	85: "83", // no sessions
 }
 
 // Pixels of a cell, for programs that ask.
@@ -167,20 +170,20 @@ func (a *answers) osc(data []byte, bell bool) {
 		a.title = strings.ToValidUTF8(rest, "\uFFFD")
 	case 4:
 		a.palette(rest, end)
-	case 10, 11, 12:
-		for ; n <= 12 && rest != ""; n++ {
+	case 10, 11, 12, 13, 14, 15, 16, 17, 18, 19:
+		for ; n <= 19 && rest != ""; n++ {
 			var spec string
 			spec, rest, _ = strings.Cut(rest, ";")
 			a.colour(n, spec, end)
 		}
 	case 104:
 		a.resetPalette(rest)
-	case 110, 111, 112:
+	case 110, 111, 112, 113, 114, 115, 116, 117, 118, 119:
 		delete(a.colours, n-110+dynamic)
 	}
 }
 
-// dynamic is where colours 10 to 12 lie in answers.colours, after the palette.
+// dynamic is where colours 10 to 19 lie in answers.colours, after the palette.
 const dynamic = 256
 
 // palette sets and reports colours of the palette: pairs of index and colour.
@@ -216,10 +219,13 @@ func (a *answers) resetPalette(indexes string) {
 	}
 }
 
-// defaultColours are of text, background and cursor.
-var defaultColours = [...]string{"rgb:ffff/ffff/ffff", "rgb:0000/0000/0000", "rgb:ffff/ffff/ffff"}
+const white, black = "rgb:ffff/ffff/ffff", "rgb:0000/0000/0000"
 
-// colour sets a default colour, 10 to 12, or reports it the way the question
+// defaultColours are of text, background and cursor, of the pointer, of Tektronix
+// graphics, and of what is selected.
+var defaultColours = [...]string{white, black, white, white, black, white, black, white, white, black}
+
+// colour sets a default colour, 10 to 19, or reports it the way the question
 // was put.
 func (a *answers) colour(which int, spec, end string) {
 	at := which - 10 + dynamic
@@ -313,6 +319,10 @@ func (a *answers) setting(ask string, now status) {
 		a.reply("\x1bP1$r%sm\x1b\\", attr)
 	case "r":
 		a.reply("\x1bP1$r%d;%dr\x1b\\", now.top+1, now.bot)
+	case "s":
+		a.reply("\x1bP1$r1;%ds\x1b\\", now.cols)
+	case "*|":
+		a.reply("\x1bP1$r%d*|\x1b\\", now.rows)
 	case " q":
 		a.reply("\x1bP1$r%d q\x1b\\", now.cursorStyle)
 	case "\"q":

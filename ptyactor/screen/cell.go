@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -161,7 +162,7 @@ func colourFrom(v []int) uint32 {
 }
 
 // String is the parameters of the SGR sequence that makes the look from a plain
-// one: "1;31", and "" for plain.
+// one, "1;31", in xterm's order; "" for plain.
 func (l look) String() string {
 	if l == (look{}) {
 		return ""
@@ -175,22 +176,26 @@ func (l look) String() string {
 			b = strconv.AppendInt(b, int64(n), 10)
 		}
 	}
-	for _, s := range styleNumbers[:3] {
-		if l.fg&s.bit != 0 {
-			add(s.on)
+	styles := func(bits ...uint32) { // those of them that are set
+		for _, s := range styleNumbers {
+			if l.fg&s.bit != 0 && slices.Contains(bits, s.bit) {
+				add(s.on)
+			}
 		}
 	}
-	if kind := int(l.bg & underlines / underline); kind > 0 {
+	styles(bold)
+	switch kind := int(l.bg & underlines / underline); kind {
+	case 0:
+	case 1:
 		add(4)
-		if kind > 1 {
-			b = strconv.AppendInt(append(b, ':'), int64(kind), 10)
-		}
+	case 2:
+		add(21)
+	default:
+		add(4)
+		b = strconv.AppendInt(append(b, ':'), int64(kind), 10)
 	}
-	for _, s := range styleNumbers[3:] {
-		if l.fg&s.bit != 0 {
-			add(s.on)
-		}
-	}
+	styles(blinking, inverse, concealed)
+	styles(faint, italic)
 	if l.bg&struck != 0 {
 		add(9)
 	}

@@ -97,7 +97,7 @@ func (m *modes) soft() {
 	m.autowrap = true
 }
 
-// setting answers DECRQM: 1 set, 2 reset, 0 unknown. alt says that the alternate
+// setting answers DECRQM: 1 set, 2 reset, 4 always reset, 0 unknown. alt says that the alternate
 // screen is shown, saved that a cursor is.
 func (m *modes) setting(mode int, private, alt, saved bool) int {
 	var on bool
@@ -108,7 +108,11 @@ func (m *modes) setting(mode int, private, alt, saved bool) int {
 			on = m.insert
 		case 20:
 			on = m.newline
-		case 2, 12:
+		case 12: // local echo is off
+			on = true
+		case 2, 3:
+		case 1, 5, 7, 10, 11, 13, 14, 15, 16, 17, 18, 19:
+			return 4 // reset for ever
 		default:
 			return 0
 		}

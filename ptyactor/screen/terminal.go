@@ -61,7 +61,7 @@ func (t *terminal) reset() {
 	t.g, t.marks = t.main, clusters{}
 	t.x, t.y, t.wrapNext, t.mainY = 0, 0, false, 0
 	t.top, t.bot = 0, t.rows
-	t.pen, t.protect, t.last, t.style = look{}, false, 0, 0
+	t.pen, t.protect, t.last, t.style = look{}, false, 0, steadyBlock
 	t.sets, t.tabs, t.saved, t.mode = charsets{}, defaultTabs(), [2]savedState{}, newModes()
 	t.answers.colours = nil
 	t.dirty = true
@@ -79,6 +79,10 @@ func (t *terminal) Write(p []byte) {
 	t.p.write(p)
 }
 
+// steadyBlock is the cursor's shape as long as no program asks for another.
+const steadyBlock = 2
+
+// rebuild starts anew after an error of ours.
 func (t *terminal) rebuild() {
 	t.faults++
 	t.p.reset()

@@ -55,7 +55,7 @@ func (t *terminal) plainEscape(final byte) {
 
 func (t *terminal) softReset() {
 	t.mode.soft()
-	t.sets, t.pen, t.protect, t.style = charsets{}, look{}, false, 0
+	t.sets, t.pen, t.protect, t.style = charsets{}, look{}, false, steadyBlock
 	t.top, t.bot = 0, t.rows
 	*t.slot() = savedState{}
 }
@@ -104,7 +104,7 @@ func (t *terminal) withInter(s *sequence) bool {
 	case "!p":
 		t.softReset()
 	case " q":
-		t.style = s.param(0, 0)
+		t.style = s.param(0, 1)
 	case "\"q":
 		t.protect = s.param(0, 0) == 1
 	case " @":
@@ -374,7 +374,7 @@ func (t *terminal) switchScreen(alt bool) {
 // status is what the answers to queries are about.
 func (t *terminal) status() status {
 	return status{cols: t.cols, rows: t.rows, x: t.x, y: t.y, top: t.top, bot: t.bot, origin: t.mode.origin,
-		rendition: t.pen.String(), cursorStyle: max(t.style, 1), protect: t.protect,
+		rendition: t.pen.String(), cursorStyle: t.style, protect: t.protect,
 		setting: func(mode int, private bool) int {
 			return t.mode.setting(mode, private, t.alt(), t.slot().set)
 		}}

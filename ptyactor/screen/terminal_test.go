@@ -69,9 +69,9 @@ func TestScreens(t *testing.T) {
 
 func TestRendition(t *testing.T) {
 	tests := map[string]string{
-		"\x1b[1;3;4;7;9m":                      "1;3;4;7;9",
+		"\x1b[1;3;4;7;9m":                      "1;4;7;3;9",
 		"\x1b[4:3m":                            "4:3",
-		"\x1b[21m":                             "4:2",
+		"\x1b[21m":                             "21",
 		"\x1b[4m\x1b[24m\x1b[1m\x1b[22m":       "",
 		"\x1b[38;5;200;1m":                     "1;38;5;200",
 		"\x1b[38:5:3m":                         "33",
@@ -236,6 +236,11 @@ func TestReplies(t *testing.T) {
 		"\x1b]4;1;#fff\x07\x1b]104\x07\x1b]4;1;?\x07":  "\x1b]4;1;rgb:cdcd/0000/0000\x07",
 		"\x1b]11;#102030\x07\x1b]111\x07\x1b]11;?\x07": "\x1b]11;rgb:0000/0000/0000\x07",
 		"\x1b[16t":                                     "\x1b[6;16;8t",
+		"\x1bP$q q\x1b\\":                              "\x1bP1$r2 q\x1b\\",
+		"\x1b[0 q\x1bP$q q\x1b\\":                      "\x1bP1$r1 q\x1b\\",
+		"\x1b[5;8;2;3;9m\x1bP$qm\x1b\\":                "\x1bP1$r0;5;8;2;3;9m\x1b\\",
+		"\x1b]17;?\x07":                                "\x1b]17;rgb:ffff/ffff/ffff\x07",
+		"\x1b[12$p\x1b[10$p":                           "\x1b[12;1$y\x1b[10;4$y",
 		"\x1b[?12$p":                                   "\x1b[?12;2$y",
 		"\x1b]11;?\x1b[c":                              "\x1b]11;rgb:0000/0000/0000\x1b\\" + deviceAttributes,
 		"\x1b]52;c;?\x07":                              "",

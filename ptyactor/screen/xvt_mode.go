@@ -86,7 +86,7 @@ func fit(b []bool, n int) []bool {
 func (x *xvt) status() status {
 	cx, cy := x.cursor()
 	return status{cols: x.cols, rows: x.rows, x: cx, y: cy, top: x.top, bot: x.bot, origin: x.mode.origin,
-		rendition: strings.TrimPrefix(strings.TrimPrefix(x.sgr, "0"), ";"), cursorStyle: 1,
+		rendition: strings.TrimPrefix(strings.TrimPrefix(x.sgr, "0"), ";"), cursorStyle: steadyBlock,
 		setting: func(mode int, private bool) int {
 			return x.mode.setting(mode, private, x.alt(), x.savedSlot().set)
 		}}
