@@ -67,6 +67,19 @@ func TestScreens(t *testing.T) {
 	}
 }
 
+func TestWidths(t *testing.T) {
+	tests := map[rune]int{'a': 1, 'é': 1, 0xad: 1, 0x301: 0, 0x200d: 0, 0xfe0f: 0, '─': 1, '世': 2, '한': 2, 'ー': 2, 'Ж': 1,
+		0x1160: 0, '😀': 2, 0x1f3fd: 2, '①': 1, 0x3248: 2, 0x2630: 1, 0xe0061: 0, 0x1d300: 1, 0x3000: 2}
+	for r, want := range tests {
+		if got := width(r); got != want {
+			t.Errorf("%U: got %d, want %d", r, got, want)
+		}
+	}
+	if got := Width("a世e\u0301"); got != 4 {
+		t.Errorf("got %d, want 4", got)
+	}
+}
+
 func TestRendition(t *testing.T) {
 	tests := map[string]string{
 		"\x1b[1;3;4;7;9m":                      "1;4;7;3;9",
