@@ -39,6 +39,8 @@ func (k planKeeper) find(ctx context.Context, ref messages.PlanRef) (messages.Pl
 		return messages.Plan{}, err
 	case p.Principal != r.principal:
 		return messages.Plan{}, planError(unknownPlan(ref, "unknown"))
+	case p.Terminal != nil:
+		return messages.Plan{}, planError(wrongUse(&p))
 	case p.State == planApplied:
 		return messages.Plan{}, planError(unknownPlan(ref, planApplied))
 	}

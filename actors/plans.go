@@ -251,6 +251,8 @@ func (h *PlanHost) claim(m messages.ClaimPlan, reply func(any)) {
 	case err != nil:
 	case p.Principal != m.Principal:
 		err = unknownPlan(m.PlanRef, "unknown")
+	case m.Terminal != (p.Terminal != nil):
+		err = wrongUse(p)
 	case p.State == planApplied && h.claims[m.PlanRef] != m.Key:
 		err = unknownPlan(m.PlanRef, planApplied)
 	case p.Verdict == messages.VerdictDeny:
@@ -271,6 +273,14 @@ func (h *PlanHost) claim(m messages.ClaimPlan, reply func(any)) {
 	h.d.Journal.Append(messages.Record{Rows: []messages.Row{planRow(next)}}, func(a messages.Appended) {
 		reply(messages.PlanAnswer{Plan: next, Err: a.Err})
 	})
+}
+
+// wrongUse tells which call takes the plan.
+func wrongUse(p *messages.Plan) *messages.Error {
+	if p.Terminal != nil {
+		return messages.Errorf(messages.CodeInvalidParams, "plan %s opens a terminal: give it to pty.open (shoal_pty_open) as plan_ref", p.PlanRef)
+	}
+	return messages.Errorf(messages.CodeInvalidParams, "plan %s runs a source: give it to plan.apply (shoal_apply)", p.PlanRef)
 }
 
 // request asks for approval; whoever may approve its own plans grants.

@@ -82,6 +82,9 @@ func (h *sessionHost) openTerminal(m messages.OpenTerminal) messages.Raw {
 	h.mu.Lock()
 	cwd, env := h.state.Cwd(), h.state.Environ()
 	h.mu.Unlock()
+	if m.PlanRef != "" {
+		return h.openPlanned(m, env)
+	}
 	if m.Cwd != "" {
 		if cwd = m.Cwd; !filepath.IsAbs(cwd) {
 			cwd = filepath.Join(h.state.Cwd(), m.Cwd)
@@ -94,16 +97,25 @@ func (h *sessionHost) openTerminal(m messages.OpenTerminal) messages.Raw {
 	if err != nil {
 		return spawnRefused(err.Error())
 	}
-	effects := []effect.Effect{
-		{Kind: effect.ProcSpawn, Argv0: m.Cmd, Path: path}, {Kind: effect.Opaque, Why: m.Cmd},
-	}
-	if refusal := h.judgeTerminal(m, effects); refusal != nil {
-		return messages.Raw{Err: refusal}
-	}
-	return h.startTerminal(m, effects, messages.OpenPTY{
+	req := messages.OpenPTY{
 		Session: h.name, Principal: m.Principal, Cmd: m.Cmd, Args: m.Args, Path: path,
 		Dir: cwd, Env: env, Set: m.Set, Cols: m.Cols, Rows: m.Rows, Scrollback: m.Scrollback,
-	})
+		Record: m.Record, RecordInput: m.RecordInput,
+	}
+	effects := terminalEffects(m.Cmd, path)
+	rules := h.rulesOf(m.Principal)
+	switch v := rules.Decide(effects, effect.Unknown, h.scene()); v.Outcome {
+	case leash.Deny:
+		return messages.Raw{Err: deniedError(v)}
+	case leash.Ask:
+		return messages.Raw{Err: h.planTerminal(req, effects, rules, v)}
+	}
+	return h.startTerminal(m, effects, req, nil)
+}
+
+// terminalEffects is what policy judges of a program in a terminal.
+func terminalEffects(cmd, path string) []effect.Effect {
+	return []effect.Effect{{Kind: effect.ProcSpawn, Argv0: cmd, Path: path}, {Kind: effect.Opaque, Why: cmd}}
 }
 
 func spawnRefused(why string) messages.Raw {
@@ -120,32 +132,24 @@ func pathOf(env []string) string {
 	return path
 }
 
-// judgeTerminal asks policy. A terminal has no plan to approve: what needs an
-// approval is refused with its effects.
-func (h *sessionHost) judgeTerminal(m messages.OpenTerminal, effects []effect.Effect) *messages.Error {
-	v := h.rulesOf(m.Principal).Decide(effects, effect.Unknown, h.scene())
-	switch v.Outcome {
-	case leash.Deny:
-		return deniedError(v)
-	case leash.Ask:
-		return messages.Errorf(messages.CodeApprovalRequired,
-			"policy asks before %s, and a terminal has no plan to approve: %s", v.Effect, v.Rule).
-			With(map[string]any{"effects": effects, "rule": v.Rule})
-	}
-	return nil
-}
 
 // startTerminal records the intent, starts the program, and records how that
-// went.
-func (h *sessionHost) startTerminal(m messages.OpenTerminal, effects []effect.Effect, req messages.OpenPTY) messages.Raw {
+// went; plan is the approved plan that it opens, if it is one.
+func (h *sessionHost) startTerminal(m messages.OpenTerminal, effects []effect.Effect, req messages.OpenPTY, plan *messages.Plan) messages.Raw {
 	num, err := h.d.NextEntry()
 	if err != nil {
 		return messages.Raw{Err: messages.Errorf(messages.CodeInternal, "number an entry: %v", err)}
 	}
 	entry := messages.Entry{
 		ID: messages.EntryID(num), TS: h.d.Now().UnixNano(), Session: h.name, Principal: m.Principal,
-		Kind: messages.EntryPTY, Src: strings.Join(append([]string{m.Cmd}, m.Args...), " "), Head: m.Cmd,
+		Kind: messages.EntryPTY, Src: commandLine(req), Head: req.Cmd,
 		Status: messages.EntryRunning, Effects: effects, Cwd: req.Dir, Opaque: true,
+	}
+	if plan != nil {
+		entry.PlanRef = plan.PlanRef
+		if n := len(plan.Approvals); n > 0 {
+			entry.Approver = plan.Approvals[n-1].Approver
+		}
 	}
 	if a := h.d.write(messages.Record{Key: "pty-intent-" + m.Key + numKey(num), Sync: true, Entry: &entry}); a.Err != nil {
 		return messages.Raw{Err: a.Err}
@@ -166,6 +170,11 @@ func (h *sessionHost) startTerminal(m messages.OpenTerminal, effects []effect.Ef
 		return messages.Raw{Err: refusal}
 	}
 	return messages.Raw{JSON: messages.JSON(opened)}
+}
+
+// commandLine is a terminal's program as the journal shows it.
+func commandLine(req messages.OpenPTY) string {
+	return strings.Join(append([]string{req.Cmd}, req.Args...), " ")
 }
 
 // asRefusal is an error as it goes to the caller; lost says what a lost answer

@@ -82,6 +82,8 @@ var handlers = map[string]handler{
 	"pty.send":        with((*backend).sendPTY),
 	"pty.read":        with((*backend).readPTY),
 	"pty.resize":      with((*backend).resizePTY),
+	"pty.keyboard":    with((*backend).holdPTY),
+	"pty.record":      with((*backend).recordPTY),
 	"pty.close":       with((*backend).closePTY),
 	"pty.list":        with((*backend).listPTYs),
 	"events.read":     with((*backend).readEvents),

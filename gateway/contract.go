@@ -80,6 +80,8 @@ var results = map[string][]reflect.Type{
 	"pty.send":           one[messages.PTYSent](),
 	"pty.read":           one[messages.Screen](),
 	"pty.resize":         one[messages.PTYResized](),
+	"pty.keyboard":       one[messages.PTYHeld](),
+	"pty.record":         one[messages.PTYRecording](),
 	"pty.close":          one[messages.PTYClosed](),
 	"pty.list":           one[messages.PTYList](),
 	"events.read":        one[messages.EventPage](),

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"sort"
 	"strings"
 
@@ -19,18 +20,32 @@ func ptyID(s string) messages.PTYID {
 }
 
 type openPTYParams struct {
-	Cmd        string            `json:"cmd" wire:"required"`
+	Cmd        string            `json:"cmd"` // required unless plan_ref is given
 	Args       []string          `json:"args"`
 	Cols       *int              `json:"cols"`
 	Rows       *int              `json:"rows"`
 	Env        map[string]string `json:"env"`
 	Cwd        string            `json:"cwd"`
 	Scrollback *int              `json:"scrollback"`
+	// Record keeps what is shown, RecordInput also what is typed while the
+	// terminal echoes it.
+	Record      bool   `json:"record"`
+	RecordInput bool   `json:"record_input"`
+	PlanRef     string `json:"plan_ref"` // opens exactly what was approved; stands alone
 }
 
 // openPTY asks the session, which knows directory, environment and policy.
 func (b *backend) openPTY(p openPTYParams) (wire.Call, *messages.Error) {
-	req := messages.OpenTerminal{Key: b.key(), Principal: b.principal, Cmd: p.Cmd, Args: p.Args, Cwd: p.Cwd}
+	req := messages.OpenTerminal{
+		Key: b.key(), Principal: b.principal, Cmd: p.Cmd, Args: p.Args, Cwd: p.Cwd,
+		Record: p.Record || p.RecordInput, RecordInput: p.RecordInput, PlanRef: planRef(p.PlanRef),
+	}
+	switch {
+	case p.PlanRef != "" && !p.alone():
+		return nil, messages.Errorf(messages.CodeInvalidParams, "plan_ref: stands alone; what the plan opens is fixed")
+	case p.PlanRef == "" && p.Cmd == "":
+		return nil, messages.Errorf(messages.CodeInvalidParams, "cmd: required property is missing (a program, or plan_ref alone)")
+	}
 	for name, side := range map[string]*int{"cols": p.Cols, "rows": p.Rows} {
 		if side != nil && (*side < 1 || *side > messages.PTYSideMax) {
 			return nil, messages.Errorf(messages.CodeInvalidParams, "%s: expected 1 to %d, not %d", name, messages.PTYSideMax, *side)
@@ -59,6 +74,12 @@ func (b *backend) openPTY(p openPTYParams) (wire.Call, *messages.Error) {
 	}
 	sort.Strings(req.Set)
 	return ask(b, b.g.o.To.Session(b.session), req, raw), nil
+}
+
+// alone reports whether nothing but the plan is given.
+func (p openPTYParams) alone() bool {
+	p.PlanRef = ""
+	return reflect.ValueOf(p).IsZero()
 }
 
 // ptyCall asks the terminals, without asking again when one is restarted: the
@@ -131,6 +152,35 @@ func (b *backend) resizePTY(p resizePTYParams) (wire.Call, *messages.Error) {
 		}
 	}
 	return ptyCall(b, messages.ResizePTY{Session: b.session, PTY: ptyID(p.PTY), Cols: p.Cols, Rows: p.Rows}, false), nil
+}
+
+type holdPTYParams struct {
+	PTY     string `json:"pty_id" wire:"required"`
+	Seconds *int   `json:"seconds"` // 0 gives the keyboard back
+}
+
+// holdPTY holds the keyboard for this connection.
+func (b *backend) holdPTY(p holdPTYParams) (wire.Call, *messages.Error) {
+	seconds := messages.PTYLease
+	if p.Seconds != nil {
+		if *p.Seconds < 0 || *p.Seconds > messages.PTYLeaseMax {
+			return nil, messages.Errorf(messages.CodeInvalidParams, "seconds: expected 0 to %d, not %d", messages.PTYLeaseMax, *p.Seconds)
+		}
+		seconds = *p.Seconds
+	}
+	return ptyCall(b, messages.HoldPTY{
+		Session: b.session, Reader: b.conn, Name: string(b.principal), PTY: ptyID(p.PTY), Seconds: seconds,
+	}, false), nil
+}
+
+
+type recordPTYParams struct {
+	PTY string `json:"pty_id" wire:"required"`
+}
+
+// recordPTY keeps what a recorded terminal has shown so far.
+func (b *backend) recordPTY(p recordPTYParams) (wire.Call, *messages.Error) {
+	return ptyCall(b, messages.RecordPTY{Session: b.session, PTY: ptyID(p.PTY)}, true), nil
 }
 
 type closePTYParams struct {

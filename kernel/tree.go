@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -208,6 +209,9 @@ func (k *Kernel) newPTYs() error {
 	k.ptys = ptyactor.NewRegistry(ptyactor.Config{
 		Runner: k.runner, Next: numbers.Next, Log: k.log, Engine: engine,
 		Publish: func(key messages.ChannelKey, payload json.RawMessage) { k.deps.Publish(key, payload) },
+		Keep: &ptyactor.Keeper{
+			Dir: filepath.Join(k.o.Paths.StateDir, "run"), Put: k.store.PutBlob, Mask: k.secrets.MaskReader,
+		},
 	})
 	return nil
 }

@@ -208,6 +208,12 @@ func screenState(result json.RawMessage) string {
 	if exit := member(result, "exit"); len(exit) > 0 && exit[0] == '{' {
 		fmt.Fprintf(&b, ", exited %s", exit)
 	}
+	if keyboard := member(result, "keyboard"); keyboard != nil && string(member(keyboard, "yours")) != "true" {
+		fmt.Fprintf(&b, ", %s holds the keyboard", unquote(member(keyboard, "holder")))
+	}
+	if ref := unquote(member(member(result, "recording"), "ref")); ref != "" {
+		b.WriteString(", recorded as " + ref)
+	}
 	if wait := member(result, "wait"); wait != nil && string(member(wait, "met")) == "false" {
 		b.WriteString(", wait not met")
 	}

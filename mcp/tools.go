@@ -60,6 +60,9 @@ var (
 		{"exit", "", "null, or {status, signal}."},
 		{"version", "integer", "Rises with every visible change."},
 		{"wait", "object", "{met, elapsed_ms, rule}."},
+		{"mouse", "boolean", "The program takes the mouse."},
+		{"keyboard", "object", "{holder, yours, expires_ms}: who alone may type now."},
+		{"recording", "object", "{ref, log, bytes, truncated}, once a recorded program has ended."},
 		{"attrs", "array", "{row, col, len, sgr} of cells not drawn plainly, when asked for."},
 	}
 )

@@ -19,6 +19,18 @@ func inputItem() *shape {
 		{"key", false, &shape{kind: "string", doc: "Enter Tab Escape Up F1 Ctrl-C Alt-x Shift-Tab …"}},
 		{"bytes", false, &shape{kind: "string", doc: "Base64."}},
 		{"paste", false, &shape{kind: "string", doc: "Pasted text."}},
+		{"mouse", false, mouseArg()},
+	}}
+}
+
+// mouseArg is one use of the mouse.
+func mouseArg() *shape {
+	return &shape{kind: "object", doc: "When the screen says mouse.", props: []prop{
+		{"row", true, &shape{kind: "integer", doc: "From 0."}},
+		{"col", true, &shape{kind: "integer", doc: "From 0."}},
+		{"button", false, &shape{kind: "string", doc: "left, middle, right, none, wheel_up, wheel_down.", byOmit: `"left"`}},
+		{"action", false, &shape{kind: "string", doc: "click, press, release, move.", byOmit: `"click"`}},
+		{"mods", false, &shape{kind: "array", items: &shape{kind: "string"}, doc: "shift, alt, ctrl."}},
 	}}
 }
 
@@ -30,13 +42,16 @@ func terminalTools() []*tool {
 			doc: `Start a program on a real terminal: editors, REPLs, installers, TUIs. Everything else belongs in shoal_exec. ` +
 				`Close it when done. Example: {"cmd":"python3","args":["-q"]}`,
 			input: &shape{kind: "object", props: []prop{
-				{"cmd", true, &shape{kind: "string", doc: "Program."}},
+				{"cmd", false, &shape{kind: "string", doc: "Program; needed unless plan_ref is given."}},
 				{"args", false, &shape{kind: "array", items: &shape{kind: "string"}, doc: "Arguments."}},
 				{"cols", false, size("Columns.", "80")},
 				{"rows", false, size("Rows.", "24")},
 				{"env", false, &shape{kind: "object", values: &shape{kind: "string"}, doc: "Added to the session's environment."}},
 				{"cwd", false, &shape{kind: "string", doc: "Instead of the session's cwd."}},
 				{"scrollback", false, &shape{kind: "integer", byOmit: "1000", doc: "Lines kept above the screen."}},
+				{"record", false, &shape{kind: "boolean", doc: "Keep what is shown as an asciicast."}},
+				{"record_input", false, &shape{kind: "boolean", doc: "And what is typed while it is echoed."}},
+				{"plan_ref", false, &shape{kind: "string", uri: refPlan, doc: "An approved plan of a terminal, alone."}},
 			}},
 			output: []result{{[]string{"pty_id"}, []field{
 				{"pty_id", "string", "The terminal."},
@@ -107,6 +122,7 @@ func terminalTools() []*tool {
 			}},
 			output: []result{{[]string{"pty_id", "closed"}, []field{
 				{"pty_id", "string", "The terminal."}, {"closed", "boolean", "It is gone."}, {"exit", "", "null, or {status, signal}."},
+				{"recording", "object", "{ref, log, bytes, truncated}, when it was recorded."},
 			}}},
 			hints: hints{destructive: true, idempotent: true},
 			show:  showPlain, lists: true,

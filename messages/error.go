@@ -55,7 +55,7 @@ var Codes = []CodeInfo{
 	{CodeLeashDenied, "LEASH_DENIED", "policy refuses; data: {dimension, effect, target, rule}"},
 	{CodeApprovalRequired, "APPROVAL_REQUIRED", "policy wants an approval first; data: {plan_ref, effects}"},
 	{CodeUnknownPlan, "UNKNOWN_PLAN", "no such plan, or it no longer holds; data: {reason}"},
-	{CodeTaskControl, "TASK_CONTROL_UNAVAILABLE", "the task cannot be suspended or resumed"},
+	{CodeTaskControl, "TASK_CONTROL_UNAVAILABLE", "the task cannot be suspended or resumed, or somebody else holds the terminal's keyboard; then data: {holder, expires_ms}"},
 	{CodeUnknownTask, "UNKNOWN_TASK", "no such task in this session"},
 	{CodeUnknownPTY, "UNKNOWN_PTY", "no such terminal in this session"},
 	{CodePTYSpawn, "PTY_SPAWN_FAILED", "the terminal's program did not start; the message gives the system's reason"},

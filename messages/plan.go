@@ -34,6 +34,8 @@ type Plan struct {
 	ExpiresAt       int64                `json:"expires_at"`
 	SourceHash      string               `json:"source_hash"`
 	PolicyHash      string               `json:"policy_hash"`
+	// Terminal makes it the plan of a terminal, which pty.open takes.
+	Terminal *TerminalPlan `json:"terminal,omitempty"`
 }
 
 // Approval is one recorded decision about a plan.
@@ -75,6 +77,7 @@ type ClaimPlan struct {
 	PlanRef   PlanRef
 	Session   SessionName
 	Principal Principal
+	Terminal  bool // to open a terminal, rather than to run a source
 }
 
 // Reply pairs ClaimPlan with its answer.

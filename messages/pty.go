@@ -10,7 +10,22 @@ const (
 	PTYScrollback = 1000   // lines
 	PTYWaitMax    = 60_000 // milliseconds
 	PTYTotalMax   = 1024   // terminals in a kernel
+	PTYLease      = 30     // seconds that the keyboard is held unless asked otherwise
+	PTYLeaseMax   = 3600
 )
+
+// TerminalPlan is the terminal that a plan opens, exactly.
+type TerminalPlan struct {
+	Cmd         string   `json:"cmd"`
+	Args        []string `json:"args"`
+	Path        string   `json:"path"`
+	Set         []string `json:"env"` // "NAME=value", over the session's
+	Cols        int      `json:"cols"`
+	Rows        int      `json:"rows"`
+	Scrollback  int      `json:"scrollback"` // as in OpenPTY
+	Record      bool     `json:"record"`
+	RecordInput bool     `json:"record_input"`
+}
 
 // OpenTerminal asks a session for a terminal: the session adds directory,
 // environment and executable, asks policy, and records it.
@@ -23,6 +38,12 @@ type OpenTerminal struct {
 	Set        []string // "NAME=value"
 	Cols, Rows int      // 0: the default
 	Scrollback int      // as in OpenPTY
+
+	Record, RecordInput bool // as in OpenPTY
+
+	// PlanRef names an approved plan to open instead; all of the above but Key
+	// and Principal is then empty.
+	PlanRef PlanRef
 }
 
 // Reply pairs OpenTerminal with its answer, a PTYOpened.
@@ -43,6 +64,9 @@ type OpenPTY struct {
 	Rows      int
 	// Scrollback is how many lines are kept; 0 is the default, negative none.
 	Scrollback int
+	// Record keeps what is shown, and RecordInput also what is typed while the
+	// terminal echoes it.
+	Record, RecordInput bool
 	// Limit is how many terminals the principal may have; 0: as many as fit.
 	Limit int
 }
@@ -73,7 +97,8 @@ type PTYWait struct {
 }
 
 // SendPTY types into a terminal. Input is an item or an array of items as they
-// came: a string, or an object with exactly one of text, key, bytes and paste.
+// came: a string, or an object with exactly one of text, key,
+// bytes, paste and mouse.
 type SendPTY struct {
 	Session SessionName
 	Reader  string // the connection; empty: the read does not count
@@ -134,6 +159,10 @@ type Screen struct {
 	Paste         bool       `json:"bracketed_paste"`
 	ScrollbackLen int        `json:"scrollback_len"`
 	Wait          *PTYWaited `json:"wait,omitempty"`
+	// Keyboard is who alone may type for now.
+	Keyboard *PTYHolder `json:"keyboard,omitempty"`
+	// Recording is there once a recorded program has ended.
+	Recording *PTYRecording `json:"recording,omitempty"`
 	*PTYLines
 	*PTYAttrs
 }
@@ -180,6 +209,51 @@ type PTYWaited struct {
 	Rule      string `json:"rule"`
 }
 
+// PTYHolder is who holds the keyboard of a terminal.
+type PTYHolder struct {
+	Holder    string `json:"holder"`
+	Yours     bool   `json:"yours"` // the caller's connection holds it
+	ExpiresMS int64  `json:"expires_ms"`
+}
+
+// HoldPTY takes the keyboard of a terminal for a connection, or gives it back:
+// nobody else can type until Seconds are over. Typing holds it for as long again.
+type HoldPTY struct {
+	Session SessionName
+	Reader  string // the connection
+	Name    string // as others are told
+	PTY     PTYID
+	Seconds int // 0 gives it back
+}
+
+// Reply pairs HoldPTY with its answer.
+func (HoldPTY) Reply(PTYHeld) {}
+
+// PTYHeld says who holds the keyboard; nobody when Keyboard is nil.
+type PTYHeld struct {
+	PTY      PTYID      `json:"pty_id"`
+	Keyboard *PTYHolder `json:"keyboard"`
+}
+
+// RecordPTY asks for what has been recorded so far.
+type RecordPTY struct {
+	Session SessionName
+	PTY     PTYID
+}
+
+// Reply pairs RecordPTY with its answer.
+func (RecordPTY) Reply(PTYRecording) {}
+
+// PTYRecording is a recording in the content store: as an asciicast (version 2)
+// and as the log from which every other form can be made.
+type PTYRecording struct {
+	Ref   Ref   `json:"ref"`
+	Log   Ref   `json:"log"`
+	Bytes int64 `json:"bytes"` // of the log
+	// Truncated says that recording stopped before the end, at its limit.
+	Truncated bool `json:"truncated"`
+}
+
 // ResizePTY changes a terminal's size.
 type ResizePTY struct {
 	Session SessionName
@@ -209,9 +283,10 @@ func (ClosePTY) Reply(PTYClosed) {}
 
 // PTYClosed is a terminal that is gone.
 type PTYClosed struct {
-	PTY    PTYID    `json:"pty_id"`
-	Closed bool     `json:"closed"`
-	Exit   *PTYExit `json:"exit"`
+	PTY       PTYID         `json:"pty_id"`
+	Closed    bool          `json:"closed"`
+	Exit      *PTYExit      `json:"exit"`
+	Recording *PTYRecording `json:"recording,omitempty"`
 }
 
 // ClosePTYs ends the terminals of a session, or with All every terminal.

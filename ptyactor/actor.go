@@ -40,6 +40,10 @@ func (a *registryActor) Receive(ctx actor.Context) {
 		a.pass(ctx, msg.PTY, msg.Session)
 	case messages.ResizePTY:
 		a.pass(ctx, msg.PTY, msg.Session)
+	case messages.HoldPTY:
+		a.pass(ctx, msg.PTY, msg.Session)
+	case messages.RecordPTY:
+		a.pass(ctx, msg.PTY, msg.Session)
 	case messages.ClosePTY:
 		a.pass(ctx, msg.PTY, msg.Session)
 	}
@@ -142,6 +146,10 @@ func (t *terminal) Receive(ctx actor.Context) {
 		later(t.sys, ctx.Sender(), func() any { return answer(t.host.Read(context.Background(), msg)) })
 	case messages.ResizePTY:
 		ctx.Respond(answer(t.reg.Resize(t.host, msg.Cols, msg.Rows)))
+	case messages.HoldPTY:
+		ctx.Respond(answer(t.host.Hold(msg)))
+	case messages.RecordPTY:
+		later(t.sys, ctx.Sender(), func() any { return answer(t.host.Recorded()) })
 	case messages.ClosePTY:
 		t.close(ctx)
 	}

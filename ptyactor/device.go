@@ -91,9 +91,23 @@ func childEnv(env, set []string) []string {
 		}
 	}
 	if !overridden("TERM") {
-		out = append(out, "TERM=xterm-256color")
+		out = append(out, "TERM="+defaultTerm)
 	}
 	return append(out, set...)
+}
+
+// defaultTerm is the TERM of programs that are given none.
+const defaultTerm = "xterm-256color"
+
+// termOf is the TERM that a program with such overrides sees.
+func termOf(set []string) string {
+	term := defaultTerm
+	for _, kv := range set {
+		if v, ok := strings.CutPrefix(kv, "TERM="); ok {
+			term = v
+		}
+	}
+	return term
 }
 
 // setSize tells the terminal, and with it the child, its size.
@@ -104,11 +118,17 @@ func (d *device) setSize(cols, rows int) error {
 }
 
 // canonical reports whether the terminal collects input by lines.
-func (d *device) canonical() bool {
+func (d *device) canonical() bool { return d.local(unix.ICANON) }
+
+// echoes reports whether the terminal itself shows what is typed.
+func (d *device) echoes() bool { return d.local(unix.ECHO) }
+
+// local reports whether a local mode is on; it is off when nobody can tell.
+func (d *device) local(flag uint64) bool {
 	on := false
 	d.control(func(fd int) error {
 		t, err := unix.IoctlGetTermios(fd, getTermios)
-		on = err == nil && t.Lflag&unix.ICANON != 0
+		on = err == nil && uint64(t.Lflag)&flag != 0
 		return err
 	})
 	return on

@@ -11,6 +11,7 @@ import (
 
 	"shoal.dev/shoal/messages"
 	"shoal.dev/shoal/proc"
+	"shoal.dev/shoal/ptyactor/recording"
 	"shoal.dev/shoal/ptyactor/screen"
 )
 
@@ -42,6 +43,7 @@ type Host struct {
 	writer    *writer
 	publish   func(payload json.RawMessage)
 	log       *slog.Logger
+	record    *recorder // nil: nothing is recorded
 
 	pumped chan struct{} // output has ended
 	reaped chan struct{} // and so has the child, with everything told
@@ -59,6 +61,8 @@ type Host struct {
 	openLine  int // bytes of the line being typed
 	exit      *messages.PTYExit
 	gone      bool // Close has begun
+	held      lease
+	recording *messages.PTYRecording // what was recorded, once the child has ended
 
 	notice    *time.Timer
 	noticed   uint64
@@ -67,18 +71,27 @@ type Host struct {
 
 // open starts a terminal; its request is complete.
 func open(cfg Config, id messages.PTYID, req messages.OpenPTY, publish func(json.RawMessage)) (*Host, error) {
+	var record *recorder
+	if req.Record || req.RecordInput {
+		var err error
+		if record, err = startRecorder(cfg.Keep, req, termOf(req.Set)); err != nil {
+			return nil, err
+		}
+	}
 	dev, err := startDevice(cfg.Runner, id, req)
 	if err != nil {
+		record.close()
 		return nil, err
 	}
 	now := time.Now()
 	h := &Host{
 		id: id, session: req.Session, principal: req.Principal, cmd: req.Cmd, args: req.Args, dev: dev,
-		writer: startWriter(dev.master, inputTimeout), publish: publish, log: cfg.Log,
+		record: record, publish: publish, log: cfg.Log,
 		pumped: make(chan struct{}), reaped: make(chan struct{}), closed: make(chan struct{}),
 		screen: cfg.Engine.New(req.Cols, req.Rows, req.Scrollback),
 		outAt:  now, changedAt: now, waits: map[*waiter]struct{}{}, readers: map[string]uint64{},
 	}
+	h.writer = startWriter(dev.master, inputTimeout, h.typed)
 	go h.pump()
 	go h.reap()
 	return h, nil
@@ -129,6 +142,7 @@ func (h *Host) feedAll(b []byte) {
 
 func (h *Host) feed(b []byte) {
 	h.mu.Lock()
+	h.record.event(recording.Output, b)
 	h.screen.Write(b)
 	replies := h.screen.Replies()
 	h.outAt = time.Now()
@@ -168,6 +182,7 @@ func (h *Host) reap() {
 	<-h.pumped
 	h.writer.stop()
 	h.dev.master.Close()
+	h.record.end(exit)
 	h.mu.Lock()
 	h.exit = exit
 	h.checkLocked()
@@ -179,7 +194,47 @@ func (h *Host) reap() {
 	h.publish(messages.JSON(struct {
 		Exit *messages.PTYExit `json:"exit"`
 	}{exit}))
+	h.keepRecording()
 	close(h.reaped)
+}
+
+// keepRecording puts a finished recording into the content store and tells its
+// refs.
+func (h *Host) keepRecording() {
+	if h.record == nil {
+		return
+	}
+	kept, err := h.record.store()
+	if err != nil {
+		h.log.Error("keep recording", "pty", string(h.id), "err", err)
+		return
+	}
+	h.mu.Lock()
+	h.recording = &kept
+	h.mu.Unlock()
+	h.publish(messages.JSON(struct {
+		Recording messages.PTYRecording `json:"recording"`
+	}{kept}))
+}
+
+// Recorded puts what has been recorded so far into the content store.
+func (h *Host) Recorded() (messages.PTYRecording, *messages.Error) {
+	h.mu.Lock()
+	kept, gone := h.recording, h.gone
+	h.mu.Unlock()
+	switch {
+	case gone:
+		return messages.PTYRecording{}, unknown(h.id)
+	case h.record == nil:
+		return messages.PTYRecording{}, messages.Errorf(messages.CodeInvalidParams, "terminal %s is not recorded; open it with record", h.id)
+	case kept != nil:
+		return *kept, nil
+	}
+	now, err := h.record.store()
+	if err != nil {
+		return messages.PTYRecording{}, messages.Errorf(messages.CodeInternal, "keep the recording of %s: %v", h.id, err)
+	}
+	return now, nil
 }
 
 // Snapshot is what the terminal shows.
@@ -240,6 +295,7 @@ func (h *Host) Resize(cols, rows int) (messages.PTYResized, *messages.Error) {
 	}
 	h.dev.setSize(cols, rows) // fails only when the child is gone
 	h.screen.Resize(cols, rows)
+	h.record.size(cols, rows)
 	h.outAt = time.Now()
 	h.checkLocked()
 	h.noticeLocked()
@@ -268,6 +324,15 @@ func (h *Host) queue(req messages.SendPTY) (func(context.Context) (messages.PTYS
 		h.mu.Unlock()
 		return nil, unknown(h.id)
 	}
+	if refused := h.mayTypeLocked(req.Reader); refused != nil {
+		h.mu.Unlock()
+		return nil, refused
+	}
+	pieces, bad := h.encodeLocked(items)
+	if bad != nil {
+		h.mu.Unlock()
+		return nil, bad
+	}
 	var wait *waiter
 	if req.Wait != nil {
 		var err *messages.Error
@@ -276,7 +341,6 @@ func (h *Host) queue(req messages.SendPTY) (func(context.Context) (messages.PTYS
 			return nil, err
 		}
 	}
-	pieces := encode(items, h.screen.Modes())
 	sent := messages.PTYSent{PTY: h.id, Warnings: h.warnLocked(pieces)}
 	j := h.writer.send(pieces)
 	if wait != nil {
@@ -296,6 +360,12 @@ func (h *Host) queue(req messages.SendPTY) (func(context.Context) (messages.PTYS
 		}
 		return sent, nil
 	}, nil
+}
+
+// encodeLocked is the items as the program wants them now.
+func (h *Host) encodeLocked(items []item) ([]piece, *messages.Error) {
+	size := h.snapshotLocked()
+	return encode(items, h.screen.Modes(), size.Cols, size.Rows)
 }
 
 // warnLocked finds lines that a canonical terminal will cut.
@@ -368,7 +438,7 @@ func (h *Host) screenAfter(ctx context.Context, w *waiter, reader string, attrs 
 		PTY: h.id, Lines: s.Lines, Cursor: messages.PTYCursor{Row: s.Row, Col: s.Col, Hidden: s.Hidden},
 		Alive: h.exit == nil, Exit: h.exit, PID: h.dev.child.Pid, Cmd: h.cmd, Cols: s.Cols, Rows: s.Rows,
 		Version: s.Version, Title: s.Title, AltScreen: s.AltScreen, Mouse: s.Mouse, Paste: s.Paste,
-		ScrollbackLen: s.Scrollback, Wait: waited, Changed: true,
+		ScrollbackLen: s.Scrollback, Wait: waited, Changed: true, Keyboard: h.holderLocked(reader), Recording: h.recording,
 	}
 	if attrs {
 		runs := make([]messages.PTYRun, 0)
@@ -420,6 +490,7 @@ func (h *Host) Close(ctx context.Context) *messages.PTYExit {
 		<-h.writer.done
 		<-h.reaped
 		h.dev.tree.Drop()
+		h.record.close()
 		h.mu.Lock()
 		if h.notice != nil {
 			h.notice.Stop()

@@ -18,6 +18,8 @@ type item struct {
 	raw   []byte
 	key   string // as screen.ParseKey names it
 	mods  screen.Mod
+	mouse *screen.MouseEvent
+	at    string // where the mouse event stands in the input
 }
 
 // piece is encoded input; own asks for a write of its own.
@@ -65,7 +67,7 @@ func parseItem(raw json.RawMessage, at string) (item, *messages.Error) {
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
-		return item{}, badInput("%s: want a string or an object with one of text, key, bytes, paste", at)
+		return item{}, badInput("%s: want a string or an object with one of text, key, bytes, paste, mouse", at)
 	}
 	if len(members) != 1 {
 		return item{}, badInput("%s: want exactly one member, got %d", at, len(members))
@@ -75,7 +77,7 @@ func parseItem(raw json.RawMessage, at string) (item, *messages.Error) {
 		switch name {
 		case "text", "key", "bytes", "paste":
 		case "mouse":
-			return item{}, badInput("%s: the program has not asked for the mouse in a way that is supported", at)
+			return parseMouse(value, at)
 		default:
 			return item{}, badInput("%s: unknown member", at)
 		}
@@ -112,10 +114,16 @@ func member(name, text, at string) (item, *messages.Error) {
 
 // encode turns items into writes for a terminal in the given modes. A key is a
 // write of its own, so that a program does not take text and Enter for a paste.
-func encode(items []item, m screen.Modes) []piece {
+func encode(items []item, m screen.Modes, cols, rows int) ([]piece, *messages.Error) {
 	var out []piece
 	for _, it := range items {
 		switch {
+		case it.mouse != nil:
+			b, bad := encodeMouse(it, m, cols, rows)
+			if bad != nil {
+				return nil, bad
+			}
+			out = append(out, piece{b, true})
 		case it.key != "":
 			b, _ := screen.EncodeKey(it.key, it.mods, m) // parseInput has tried it
 			out = append(out, piece{b, true})
@@ -127,7 +135,7 @@ func encode(items []item, m screen.Modes) []piece {
 			out = append(out, piece{[]byte(it.text), false})
 		}
 	}
-	return out
+	return out, nil
 }
 
 // printable is the characters of the input that a terminal would echo as they

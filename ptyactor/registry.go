@@ -30,6 +30,8 @@ type Config struct {
 	Max int
 	// Engine draws the screens.
 	Engine screen.Engine
+	// Keep stores recordings; nil: none can be made.
+	Keep *Keeper
 }
 
 // Registry holds the terminals of a kernel, outside any actor. The kernel makes
@@ -239,7 +241,7 @@ func (r *Registry) Close(ctx context.Context, id messages.PTYID) (messages.PTYCl
 	r.mu.Lock()
 	r.freeLocked(h.principal, size.Cols*size.Rows)
 	r.mu.Unlock()
-	return messages.PTYClosed{PTY: id, Closed: true, Exit: exit}, nil
+	return messages.PTYClosed{PTY: id, Closed: true, Exit: exit, Recording: h.recording}, nil
 }
 
 // CloseSession ends the terminals of a session, all at once, and names them.

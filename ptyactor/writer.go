@@ -23,7 +23,8 @@ const (
 // first. It never holds up whoever queues.
 type writer struct {
 	dev     *os.File
-	limit   time.Duration // of one user job
+	limit   time.Duration  // of one user job
+	typed   func(b []byte) // told of input before it is written
 	mu      sync.Mutex
 	replies []byte
 	jobs    []*job
@@ -41,8 +42,8 @@ type job struct {
 	stuck  bool
 }
 
-func startWriter(dev *os.File, limit time.Duration) *writer {
-	w := &writer{dev: dev, limit: limit, wake: make(chan struct{}, 1), done: make(chan struct{})}
+func startWriter(dev *os.File, limit time.Duration, typed func([]byte)) *writer {
+	w := &writer{dev: dev, limit: limit, typed: typed, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go w.run()
 	return w
 }
@@ -137,6 +138,7 @@ func (w *writer) do(j *job) {
 		if i > 0 && (p.own || j.pieces[i-1].own) {
 			<-time.After(keyGap)
 		}
+		w.typed(p.data)
 		n, err := w.write(p.data, time.Until(deadline))
 		j.sent += n
 		j.stuck = err != nil && errors.Is(err, os.ErrDeadlineExceeded)

@@ -73,6 +73,8 @@ var Methods = []Method{
 	{"pty.send", Mutate, "type into a terminal"},
 	{"pty.read", Read, "screen of a terminal"},
 	{"pty.resize", Mutate, "change a terminal's size"},
+	{"pty.keyboard", Mutate, "hold a terminal's keyboard for this connection alone, or give it back"},
+	{"pty.record", Mutate, "keep what a recorded terminal has shown so far"},
 	{"pty.close", Mutate, "end a terminal and its process tree"},
 	{"pty.list", Read, "terminals of the session"},
 

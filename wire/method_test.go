@@ -16,7 +16,7 @@ func TestMethodsAreComplete(t *testing.T) {
 		parse complete explain exec value.get blob.get journal.query
 		task.list task.get task.await task.cancel task.suspend task.resume task.output
 		plan.get plan.list plan.apply cap.request cap.grant cap.deny cap.pending
-		pty.open pty.send pty.read pty.resize pty.close pty.list
+		pty.open pty.send pty.read pty.resize pty.keyboard pty.record pty.close pty.list
 		events.read events.publish events.subscribe events.unsubscribe
 		undo kernel.info kernel.shutdown`)
 	var got, public []string
