@@ -157,7 +157,7 @@ func (t *terminal) printASCII(b []byte) {
 			cells[i] = c
 		}
 		l.used = max(l.used, t.x+n)
-		t.advance(n)
+		t.advance(l, n)
 		b = b[n:]
 	}
 }
@@ -170,11 +170,13 @@ func (t *terminal) cell(ch uint32) cell {
 	return cell{ch, t.pen.fg, t.pen.bg}
 }
 
-// advance moves the cursor over what has been drawn; at the margin it stays on
-// the last column and the next character wraps.
-func (t *terminal) advance(n int) {
+// advance moves the cursor over what has been drawn in the row; at the margin it
+// stays on the last column and the next character wraps. Only that one says that
+// the row goes on in the next: what was there before has been drawn over.
+func (t *terminal) advance(l *line, n int) {
 	if t.x += n; t.x >= t.cols {
 		t.x, t.wrapNext = t.cols-1, true
+		l.wrapped = false
 	}
 }
 
@@ -224,7 +226,7 @@ func (t *terminal) print(r rune) {
 	l.cells[t.x] = c
 	l.used = max(l.used, t.x+w)
 	t.last = r
-	t.advance(w)
+	t.advance(l, w)
 }
 
 // combine puts a mark of no width onto the character before the cursor.

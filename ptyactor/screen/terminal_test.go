@@ -67,6 +67,26 @@ func TestScreens(t *testing.T) {
 	}
 }
 
+// A row goes on in the next one only if its text has run over the margin.
+func TestWrapped(t *testing.T) {
+	over := strings.Repeat("x", 25)
+	tests := map[string]bool{
+		over: true,
+		over + "\x1b[H" + strings.Repeat("y", 20) + "\x1b[2;1Hz": false,
+		over + "\x1b[H" + strings.Repeat("y", 20) + "z":          true,
+		over + "\x1b[1;5Hy":      true,
+		over + "\x1b[1;5H\x1b[K": false,
+		over[:20] + "\r\nx":      false,
+	}
+	for output, want := range tests {
+		s := New(20, 6, 0)
+		s.Write([]byte(output))
+		if got := s.Snapshot().Wrapped[0]; got != want {
+			t.Errorf("%q: got %v, want %v", output, got, want)
+		}
+	}
+}
+
 func TestWidths(t *testing.T) {
 	tests := map[rune]int{'a': 1, 'é': 1, 0xad: 1, 0x301: 0, 0x200d: 0, 0xfe0f: 0, '─': 1, '世': 2, '한': 2, 'ー': 2, 'Ж': 1,
 		0x1160: 0, '😀': 2, 0x1f3fd: 2, '①': 1, 0x3248: 2, 0x2630: 1, 0xe0061: 0, 0x1d300: 1, 0x3000: 2}
