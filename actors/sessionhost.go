@@ -224,7 +224,7 @@ func (h *sessionHost) changeRows(c interp.Changes) []messages.Row {
 		if err != nil {
 			stored = interp.Stored{Kind: "let", Lost: fmt.Sprintf("`%s` could not be kept: %v", name, err)}
 		}
-		h.d.Mask(stored.Data)
+		stored.Mask(h.d.Mask)
 		rows = append(rows, row(tableBinding, bindingKey(h.name, name), stored))
 	}
 	for _, name := range c.Deleted {

@@ -2,10 +2,10 @@ package interp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"weak"
 
@@ -17,26 +17,49 @@ import (
 type Stored struct {
 	Kind string `json:"kind"` // let, var, fn, alias, use
 	Data []byte `json:"data,omitempty"`
+	// Funcs are the functions in Data, each after those that it captured. A value
+	// names one by its number, from 0 on.
+	Funcs []StoredFunc `json:"funcs,omitempty"`
 	// Lost says why the value could not be kept; a binding that is loaded from
 	// it raises that when it is used.
 	Lost string `json:"lost,omitempty"`
 }
 
-// storedCode is a function on disk: the top-level statement that holds it, what
+// StoredFunc is a function on disk: the top-level statement that holds it, what
 // the parser has to know to read it the same way, which of its functions it is,
 // and what it captured.
-type storedCode struct {
-	Src     string       `json:"src"`
+type StoredFunc struct {
+	// Like is the number, from 1 on, of a function before this one that has the
+	// same code; the five fields that follow are then missing.
+	Like    int          `json:"like,omitempty"`
+	Src     string       `json:"src,omitempty"`
 	Value   []string     `json:"value,omitempty"`
 	Command []string     `json:"command,omitempty"`
-	Ordinal int          `json:"ordinal"`
+	Ordinal int          `json:"ordinal,omitempty"`
+	Scope   *storedScope `json:"scope,omitempty"`
 	Vals    [][]byte     `json:"vals,omitempty"`
 	Cells   []storedCell `json:"cells,omitempty"`
-	Scope   *storedScope `json:"scope,omitempty"`
+}
+
+// Mask has mask overwrite what nobody is to see.
+func (s *Stored) Mask(mask func([]byte)) {
+	mask(s.Data)
+	for i := range s.Funcs {
+		f := &s.Funcs[i]
+		src := []byte(f.Src)
+		mask(src)
+		f.Src = string(src)
+		for _, v := range f.Vals {
+			mask(v)
+		}
+		for _, c := range f.Cells {
+			mask(c.Data)
+		}
+	}
 }
 
 // storedCell is a variable that closures share. Data is missing where the same
-// record holds it further out.
+// binding holds it elsewhere.
 type storedCell struct {
 	ID   uint64 `json:"id"`
 	Data []byte `json:"data,omitempty"`
@@ -54,17 +77,17 @@ func (s *State) Export(name string, c *value.Codec) (Stored, error) {
 		out.Lost = cell.lost.Msg
 		return out, nil
 	}
-	w := &codeWriter{world: s.world, open: map[*Cell]bool{}}
-	w.codec = withClosures(c, w)
+	w := newCodeWriter(s.world, c)
 	var err error
 	mod := s.world.modules.of(cell)
 	s.world.inspect(func() {
 		if mod != nil {
 			out.Data, err = w.module(mod)
 		} else {
-			out.Data, err = value.AppendStored(nil, cell.v, w.codec)
+			out.Data, err = w.value(cell.v)
 		}
 	})
+	out.Funcs = w.funcs
 	var not *value.NotStorable
 	if errors.As(err, &not) {
 		return Stored{Kind: out.Kind, Lost: fmt.Sprintf("`%s` could not be kept: a %s %s", name, not.Kind, not.Reason)}, nil
@@ -75,51 +98,87 @@ func (s *State) Export(name string, c *value.Codec) (Stored, error) {
 	return out, nil
 }
 
-func withClosures(c *value.Codec, w *codeWriter) *value.Codec {
-	var own value.Codec
-	if c != nil {
-		own = *c
-	}
-	own.Closure = w.closure
-	return &own
-}
-
-// codeWriter writes the functions in one binding. It runs while no machine
-// touches a cell.
+// codeWriter writes the functions in one binding, each once, however often and
+// deep it is captured. It runs while no machine touches a cell.
 type codeWriter struct {
 	world *world
-	codec *value.Codec
+	codec value.Codec
 	open  map[*Cell]bool
+	funcs []StoredFunc
+	known map[*Func]int     // by their number in funcs
+	codes map[*funcCode]int // the first of funcs with that code
+	size  int               // bytes written
 }
 
-func (w *codeWriter) closure(c *value.Closure) ([]byte, error) {
+func newCodeWriter(w *world, c *value.Codec) *codeWriter {
+	cw := &codeWriter{world: w, open: map[*Cell]bool{}, known: map[*Func]int{}, codes: map[*funcCode]int{}}
+	if c != nil {
+		cw.codec = *c
+	}
+	cw.codec.Closure = cw.closure
+	return cw
+}
+
+// value is the stored form of v, which lies as deep as the codec says.
+func (w *codeWriter) value(v value.Value) ([]byte, error) {
+	at := w.codec
+	data, err := value.AppendStored(nil, v, &at)
+	if w.size += len(data); err == nil && w.size > value.StoredLimit {
+		err = &value.NotStorable{Kind: v.Kind(), Reason: fmt.Sprintf("takes more than %d MiB with what its functions captured", value.StoredLimit>>20)}
+	}
+	return data, err
+}
+
+// closure writes a function and gives its number.
+func (w *codeWriter) closure(c *value.Closure, depth int) ([]byte, error) {
 	f, ok := c.Fn.(*Func)
 	if !ok {
 		return nil, &value.NotStorable{Kind: value.KindClosure, Reason: "has no source"}
 	}
-	st := f.code.source()
-	for _, v := range f.caps {
-		data, err := value.AppendStored(nil, v, w.codec)
+	n, known := w.known[f]
+	if !known {
+		outer := w.codec.Depth
+		w.codec.Depth = depth + 1
+		st, err := w.function(f)
+		w.codec.Depth = outer
 		if err != nil {
 			return nil, err
+		}
+		n = len(w.funcs)
+		w.funcs = append(w.funcs, st)
+		w.known[f] = n
+		if st.Like == 0 {
+			w.codes[f.code] = n
+		}
+	}
+	return strconv.AppendInt(nil, int64(n), 10), nil
+}
+
+func (w *codeWriter) function(f *Func) (st StoredFunc, err error) {
+	for _, v := range f.caps {
+		data, err := w.value(v)
+		if err != nil {
+			return st, err
 		}
 		st.Vals = append(st.Vals, data)
 	}
 	for _, cell := range f.cells {
 		stored, err := w.cell(cell)
 		if err != nil {
-			return nil, err
+			return st, err
 		}
 		st.Cells = append(st.Cells, stored)
 	}
-	var err error
+	if same, ok := w.codes[f.code]; ok {
+		st.Like = same + 1
+		return st, nil
+	}
+	f.code.describe(&st)
+	w.size += len(st.Src)
 	if u := f.code.unit; u.scope != nil {
 		st.Scope, err = w.scope(u.scope, u, u.scoped())
 	}
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(st)
+	return st, err
 }
 
 func (w *codeWriter) cell(c *Cell) (storedCell, error) {
@@ -132,16 +191,17 @@ func (w *codeWriter) cell(c *Cell) (storedCell, error) {
 	}
 	w.open[c] = true
 	var err error
-	out.Data, err = value.AppendStored(nil, c.v, w.codec)
+	out.Data, err = w.value(c.v)
 	return out, err
 }
 
-// source is the part of a function's stored form that its code determines.
-func (fc *funcCode) source() storedCode {
+// describe fills in the part of a function's stored form that its code
+// determines, but for its scope.
+func (fc *funcCode) describe(st *StoredFunc) {
 	tree := fc.unit.tree
 	stmt := tree.Stmts[fc.info.Stmt]
 	span := stmt.Pos()
-	st := storedCode{Src: tree.Src[span.Start:span.End], Ordinal: fc.info.Ordinal}
+	st.Src, st.Ordinal = tree.Src[span.Start:span.End], fc.info.Ordinal
 	if fn, ok := stmt.(*syntax.Fn); ok && fn.Doc != "" {
 		st.Src = "# " + strings.ReplaceAll(fn.Doc, "\n", "\n# ") + "\n" + st.Src
 	}
@@ -166,7 +226,6 @@ func (fc *funcCode) source() storedCode {
 		}
 	}
 	st.Value, st.Command = sortedKeys(values), sortedKeys(commands)
-	return st
 }
 
 // declares is the session name that a statement binds.
@@ -209,16 +268,24 @@ func (s *State) Import(name string, st Stored, lib Library, c *value.Codec) erro
 	}
 	own.LoadClosure, own.LoadCommand = r.closure, r.command
 	r.codec = &own
+	if err := r.functions(st.Funcs); err != nil {
+		return s.unreadable(name, kind, err)
+	}
 	if kind == BindUse {
 		return s.importModule(name, st.Data, r)
 	}
 	v, err := value.LoadStored(st.Data, r.codec)
 	if err != nil {
-		s.adopt(name, &Cell{bind: kind, lost: value.Errorf(value.CodeUndefined, "`%s` could not be loaded: %v", name, err)})
-		return fmt.Errorf("import %s: %w", name, err)
+		return s.unreadable(name, kind, err)
 	}
 	s.adopt(name, &Cell{bind: kind, v: v})
 	return nil
+}
+
+// unreadable binds a name to the reason why it could not be loaded.
+func (s *State) unreadable(name string, kind Binding, err error) error {
+	s.adopt(name, &Cell{bind: kind, lost: value.Errorf(value.CodeUndefined, "`%s` could not be loaded: %v", name, err)})
+	return fmt.Errorf("import %s: %w", name, err)
 }
 
 // adopt binds a name to what was loaded, which is no change.
@@ -234,36 +301,61 @@ type codeReader struct {
 	state *State
 	lib   Library
 	codec *value.Codec
+	funcs []*Func // read so far
 	// They are kept alive until the binding holds them.
 	cells  []*Cell
 	scopes []*State
 }
 
-func (r *codeReader) closure(data []byte) (value.Value, error) {
-	var st storedCode
-	if err := json.Unmarshal(data, &st); err != nil {
-		return value.Null, fmt.Errorf("read function: %w", err)
+// functions reads the functions of a binding in their order.
+func (r *codeReader) functions(all []StoredFunc) error {
+	for i := range all {
+		f, err := r.function(&all[i])
+		if err != nil {
+			return err
+		}
+		r.funcs = append(r.funcs, f)
 	}
-	fc, err := r.code(&st)
-	if err != nil {
-		return value.Null, err
+	return nil
+}
+
+func (r *codeReader) function(st *StoredFunc) (*Func, error) {
+	f := &Func{}
+	if st.Like < 0 || st.Like > len(r.funcs) {
+		return nil, errors.New("read function: its code is missing")
 	}
-	f := &Func{code: fc}
+	if st.Like > 0 {
+		f.code = r.funcs[st.Like-1].code
+	} else {
+		var err error
+		if f.code, err = r.code(st); err != nil {
+			return nil, err
+		}
+	}
 	for _, d := range st.Vals {
 		v, err := value.LoadStored(d, r.codec)
 		if err != nil {
-			return value.Null, err
+			return nil, err
 		}
 		f.caps = append(f.caps, v)
 	}
 	for _, c := range st.Cells {
 		cell, err := r.cell(c)
 		if err != nil {
-			return value.Null, err
+			return nil, err
 		}
 		f.cells = append(f.cells, cell)
 	}
-	return f.value(), f.complete()
+	return f, f.complete()
+}
+
+// closure is the function with the number that data spells.
+func (r *codeReader) closure(data []byte) (value.Value, error) {
+	n, err := strconv.Atoi(string(data))
+	if err != nil || n < 0 || n >= len(r.funcs) {
+		return value.Null, fmt.Errorf("read function: there is no number %.20q", data)
+	}
+	return r.funcs[n].value(), nil
 }
 
 // complete reports a stored function whose captures do not fit its code.
@@ -286,7 +378,7 @@ func (f *Func) complete() error {
 const maxLoaded = 256
 
 // code compiles the statement a function stands in, once for all its functions.
-func (r *codeReader) code(st *storedCode) (*funcCode, error) {
+func (r *codeReader) code(st *StoredFunc) (*funcCode, error) {
 	scope, err := r.scope(st.Scope)
 	if err != nil {
 		return nil, err

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"weak"
-
-	"shoal.dev/shoal/lang/value"
 )
 
 // storedScope is what a function on disk says about the module or script that
@@ -121,8 +119,7 @@ func (r *codeReader) scope(st *storedScope) (*State, error) {
 func (s *State) importModule(name string, data []byte, r *codeReader) error {
 	mod, err := r.module(data)
 	if err != nil {
-		s.adopt(name, &Cell{bind: BindUse, lost: value.Errorf(value.CodeUndefined, "`%s` could not be loaded: %v", name, err)})
-		return fmt.Errorf("import %s: %w", name, err)
+		return s.unreadable(name, BindUse, err)
 	}
 	s.adopt(name, s.world.modules.adopt(mod).cell)
 	return nil

@@ -45,8 +45,8 @@ const (
 	// storedInline is up to how many bytes a text or bytes value is stored
 	// within the record.
 	storedInline = 64 << 10
-	// storedLimit bounds the stored form of one value.
-	storedLimit = 256 << 20
+	// StoredLimit bounds the stored form of one value, in bytes.
+	StoredLimit = 256 << 20
 )
 
 // Codec connects stored values with what lies outside them. The zero Codec
@@ -56,8 +56,11 @@ type Codec struct {
 	PutBlob func(Blob) (ref string, err error)
 	// OpenBlob finds content of n bytes again.
 	OpenBlob func(ref string, n int64) (Blob, error)
-	// Closure and LoadClosure write and read what only the engine knows.
-	Closure     func(*Closure) ([]byte, error)
+	// Depth is how deep the stored value lies within another one.
+	Depth int
+	// Closure and LoadClosure write and read what only the engine knows. depth is
+	// how deep the closure lies.
+	Closure     func(c *Closure, depth int) ([]byte, error)
 	LoadClosure func([]byte) (Value, error)
 	// LoadCommand makes a command value of its spelling; without it the value
 	// shows and compares as before but has no source.
@@ -80,7 +83,7 @@ func AppendStored(dst []byte, v Value, c *Codec) ([]byte, error) {
 		c = &Codec{}
 	}
 	w := storedWriter{codec: c, dst: append(dst, storedVersion), start: len(dst)}
-	if err := w.value(v, 0); err != nil {
+	if err := w.value(v, c.Depth); err != nil {
 		return dst, err
 	}
 	return w.dst, nil
@@ -113,8 +116,8 @@ func (w *storedWriter) value(v Value, depth int) error {
 	if depth > maxCompareDepth {
 		return &NotStorable{v.Kind(), "it nests too deep"}
 	}
-	if len(w.dst)-w.start > storedLimit {
-		return &NotStorable{v.Kind(), fmt.Sprintf("it takes more than %d MiB", storedLimit>>20)}
+	if len(w.dst)-w.start > StoredLimit {
+		return &NotStorable{v.Kind(), fmt.Sprintf("it takes more than %d MiB", StoredLimit>>20)}
 	}
 	switch k := v.Kind(); k {
 	case KindNull:
@@ -258,7 +261,7 @@ func (w *storedWriter) bytes(b *Bytes) error {
 		w.uint(uint64(b.Total()))
 		return nil
 	}
-	all, err := b.All(storedLimit)
+	all, err := b.All(StoredLimit)
 	if err != nil {
 		return fmt.Errorf("store bytes: %w", err)
 	}
@@ -298,7 +301,7 @@ func (w *storedWriter) other(v Value, depth int) error {
 		if w.codec.Closure == nil {
 			return &NotStorable{KindClosure, "functions are not kept here"}
 		}
-		code, err := w.codec.Closure(v.AsClosure())
+		code, err := w.codec.Closure(v.AsClosure(), depth)
 		if err != nil {
 			return fmt.Errorf("store closure: %w", err)
 		}

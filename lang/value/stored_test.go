@@ -24,7 +24,7 @@ func (m memStore) codec() *Codec {
 			}
 			return nil, Errorf(CodeNotFound, "no %s", ref)
 		},
-		Closure:     func(c *Closure) ([]byte, error) { return []byte(c.Sig), nil },
+		Closure:     func(c *Closure, _ int) ([]byte, error) { return []byte(c.Sig), nil },
 		LoadClosure: func(b []byte) (Value, error) { return NewClosure(string(b), nil), nil },
 	}
 }
