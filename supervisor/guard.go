@@ -140,12 +140,12 @@ func (g *guard) middleware(next actor.ReceiverFunc) actor.ReceiverFunc {
 			g.box.hold(false)
 		case *actor.Restarting:
 			g.phase = down
-			g.successors = nil
+			g.noSuccessors()
 			g.box.hold(true)
 			g.swallow(next, ctx, env)
 		case *actor.Stopping:
 			g.phase = stopping
-			g.successors = nil
+			g.noSuccessors()
 			g.box.hold(false) // what is queued is refused
 			g.swallow(next, ctx, env)
 		case *actor.Stopped:
@@ -190,6 +190,24 @@ func (g *guard) succeedLater(old *guard, stops int32, spec Spec) {
 		g.successors = map[string]successor{}
 	}
 	g.successors[old.name] = successor{old: old, stops: stops, spec: spec}
+	g.sys.mu.Lock()
+	g.sys.heired[old.name] = old
+	g.sys.mu.Unlock()
+}
+
+// noSuccessor says that nothing follows the child of that name any more.
+func (g *guard) noSuccessor(name string) {
+	delete(g.successors, name)
+	g.sys.mu.Lock()
+	delete(g.sys.heired, name)
+	g.sys.mu.Unlock()
+}
+
+// noSuccessors says so of every child.
+func (g *guard) noSuccessors() {
+	for name := range g.successors {
+		g.noSuccessor(name)
+	}
 }
 
 // succeed starts the successor of the child that has ended, if there is one;
@@ -199,7 +217,7 @@ func (g *guard) succeed(ctx actor.ReceiverContext, who *actor.PID) bool {
 	if !ok {
 		return false
 	}
-	delete(g.successors, who.GetId())
+	g.noSuccessor(who.GetId())
 	if next.old.box.stops.Load() != next.stops {
 		return false
 	}

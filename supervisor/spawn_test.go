@@ -176,6 +176,40 @@ func TestAnotherStopCallsTheSuccessorOff(t *testing.T) {
 	}
 }
 
+// The same while the old child handles Stopped: the library has forgotten it by
+// then, so the second stop reaches nobody.
+func TestStopOfAChildInItsLastWordsCallsTheSuccessorOff(t *testing.T) {
+	s := shared()
+	ended := make(chan struct{}, 1)
+	g := newGate()
+	parent := top(t, s, Spec{New: counted(func(ctx actor.Context, _ int) {
+		if _, ok := ctx.Message().(*actor.Terminated); ok {
+			ended <- struct{}{}
+		}
+	})})
+	pid := child(t, s, parent, Spec{Name: "c", New: counted(func(ctx actor.Context, _ int) {
+		if _, ok := ctx.Message().(*actor.Stopped); ok {
+			g.pass()
+		}
+	})})
+	s.Root().Stop(pid)
+	recv(t, g.reached)
+	done := make(chan error, 1)
+	s.Tell(parent, do{func(ctx actor.Context) {
+		_, err := s.SpawnChild(ctx, Spec{Name: "c", New: counted(nil)})
+		ctx.Stop(pid)
+		done <- err
+	}})
+	if err := recv(t, done); err != nil {
+		t.Fatal(err)
+	}
+	close(g.open)
+	recv(t, ended)
+	if isLive(s, pid) {
+		t.Error("successor was started")
+	}
+}
+
 func TestNoChildIsBornToAParentThatGoesDown(t *testing.T) {
 	s := shared()
 	errs := make(chan error, 10)

@@ -45,12 +45,13 @@ type System struct {
 
 	mu     sync.Mutex
 	guards map[string]*guard // by full name, from reservation until Stopped was handled
+	heired map[string]*guard // by full name, as long as a successor waits for their end
 	closed bool
 }
 
 // New starts an empty actor system. It costs some milliseconds and megabytes.
 func New(o Options) *System {
-	s := &System{log: o.Log, chaos: o.Chaos, guards: map[string]*guard{}, pool: newPool()}
+	s := &System{log: o.Log, chaos: o.Chaos, guards: map[string]*guard{}, heired: map[string]*guard{}, pool: newPool()}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -78,9 +79,30 @@ const (
 
 // onDeadLetter answers whoever asked an address that nobody has. The library
 // answers too, but without the request; guards and reply processes drop that.
+//
+// A stop for an actor that the library knows no more still counts as long as its
+// parent has not heard of its end: it calls a successor off.
 func (s *System) onDeadLetter(event any) {
-	if dead, ok := event.(*actor.DeadLetterEvent); ok && dead.Sender != nil {
+	dead, ok := event.(*actor.DeadLetterEvent)
+	if !ok {
+		return
+	}
+	switch dead.Message.(type) {
+	case *actor.Stop, *actor.PoisonPill:
+		s.lateStop(dead.PID.GetId())
+	}
+	if dead.Sender != nil {
 		s.Reply(dead.Sender, &Failed{Request: dead.Message, Actor: dead.PID.GetId(), Reason: reasonDead})
+	}
+}
+
+func (s *System) lateStop(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g := s.heired[name]; g != nil {
+		g.box.stops.Add(1)
+	} else if g := s.guards[name]; g != nil {
+		g.box.stops.Add(1)
 	}
 }
 
