@@ -159,7 +159,7 @@ func (c *compiler) interp(e *syntax.Interp) code {
 		}
 		if len(buf) > textMost {
 			m.usage.asked += int64(len(buf))
-		return value.Str(value.TextOf(buf))
+			return value.Str(value.TextOf(buf))
 		}
 		m.text = buf
 		return value.StrOf(buf)
