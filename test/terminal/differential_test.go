@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -105,6 +106,8 @@ func compare(t *testing.T, g *generator, n int, peers ...peer) {
 		for i, p := range peers {
 			s, err := p.play(c)
 			switch {
+			case errors.Is(err, errBroke):
+				return want, got, false
 			case err != nil:
 				t.Fatalf("%s: %v", c.program(), err)
 			case i > 0 && !s.equal(want):

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -59,7 +60,7 @@ type ours engine
 
 func (e ours) play(c *testCase) (shown, error) {
 	shot := c.play(engine(e), 0).Snapshot()
-	return shown{shot.Lines, shot.Row, shot.Col, shot.Hidden}.trimmed(), nil
+	return shown{Screen: shot.Lines, Row: shot.Row, Col: shot.Col, Hidden: shot.Hidden}.trimmed(), nil
 }
 
 // headless is xterm without a window, in one process of node.
@@ -109,10 +110,21 @@ func (h *headless) play(c *testCase) (shown, error) {
 	if err != nil {
 		return shown{}, fmt.Errorf("xterm: %w", err)
 	}
-	var s shown
-	err = json.Unmarshal(line, &s)
-	return s.trimmed(), err
+	var s struct {
+		shown
+		Broke string
+	}
+	if err := json.Unmarshal(line, &s); err != nil {
+		return shown{}, err
+	}
+	if s.Broke != "" {
+		return shown{}, fmt.Errorf("%w: %s", errBroke, s.Broke)
+	}
+	return s.trimmed(), nil
 }
+
+// errBroke says that another terminal failed on a program.
+var errBroke = errors.New("the terminal broke")
 
 // tmux is a tmux server of our own. Each program runs in its only pane, where
 // this test's binary passes bytes on.

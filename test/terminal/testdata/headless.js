@@ -18,13 +18,23 @@ function make(cols, rows) {
   return term;
 }
 
-const write = (term, bytes) => new Promise(done => term.write(bytes, done));
+// Errors of xterm's own come from timers, out of reach of a catch.
+let failure = null;
+let giveUp = () => {};
+process.on('uncaughtException', e => { failure = String(e); giveUp(); });
+
+const write = (term, bytes) => new Promise(done => { giveUp = done; term.write(bytes, done); });
 
 async function play(program) {
   const term = make(program.cols, program.rows);
   for (const step of program.steps) {
     if (step.resize) term.resize(step.resize[0], step.resize[1]);
     else await write(term, Buffer.from(step.write, 'base64'));
+  }
+  if (failure) {
+    const broke = failure;
+    failure = null;
+    return { broke, screen: [] };
   }
   const screen = [];
   const active = term.buffer.active;
