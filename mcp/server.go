@@ -98,7 +98,7 @@ func (s *Server) handle(ctx context.Context, session *session, method string, pa
 		frame = appendRaw(append(frame, `,"params":`...), params)
 	}
 	frame = append(frame, '}')
-	answer, err := json.Marshal(s.library.HandleMessage(s.library.WithContext(ctx, session), frame))
+	answer, err := messages.Encode(s.library.HandleMessage(s.library.WithContext(ctx, session), frame))
 	if err != nil {
 		return nil, messages.Errorf(messages.CodeInternal, "encode answer to %s: %v", method, err)
 	}

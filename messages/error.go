@@ -93,7 +93,7 @@ func Errorf(code Code, format string, args ...any) *Error {
 
 // With returns a copy of e whose data is v as JSON.
 func (e *Error) With(v any) *Error {
-	data, err := json.Marshal(v)
+	data, err := Encode(v)
 	if err != nil {
 		data, _ = json.Marshal(map[string]string{"unencodable": err.Error()})
 	}

@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"shoal.dev/shoal/lang/effect"
@@ -142,9 +143,21 @@ type Blob struct {
 
 // JSON encodes v for a Draft's payload; v must be encodable.
 func JSON(v any) json.RawMessage {
-	b, err := json.Marshal(v)
+	b, err := Encode(v)
 	if err != nil {
 		return json.RawMessage(`null`)
 	}
 	return b
+}
+
+// Encode is json.Marshal without the escapes that are for HTML: what is encoded
+// here is read by agents, and `<` costs them less than \u003c.
+func Encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

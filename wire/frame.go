@@ -58,7 +58,7 @@ func AppendResult(dst []byte, id, result json.RawMessage) []byte {
 
 // AppendError appends a refusal of the request with that raw id.
 func AppendError(dst []byte, id json.RawMessage, e *messages.Error) []byte {
-	body, err := json.Marshal(e)
+	body, err := messages.Encode(e)
 	if err != nil { // only data can be unencodable
 		body, _ = json.Marshal(&messages.Error{Code: e.Code, Message: e.Message})
 	}
