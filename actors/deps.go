@@ -8,6 +8,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"shoal.dev/shoal/host"
 	"shoal.dev/shoal/lang"
 	"shoal.dev/shoal/lang/effect"
 	"shoal.dev/shoal/lang/interp"
@@ -30,6 +31,7 @@ type Journal interface {
 	Scan(table, prefix string, fn func(key string, value []byte) bool) error
 	PutBlob(r io.Reader) (messages.Blob, error)
 	OpenBlob(hash string) (Content, error)
+	Entry(id messages.EntryID) (messages.Entry, bool, error)
 }
 
 // Content is a blob of the content store.
@@ -45,6 +47,9 @@ type HostSpec struct {
 	Output  *proc.TaskOutput
 	// Check decides about each effect as it happens; nil allows everything.
 	Check func(effect.Effect) *value.Error
+	// Steps collects what undoes the changes that are made to files; nil records
+	// nothing.
+	Steps *host.Steps
 	// Ended hears of each program that ended, for the task's record.
 	Ended func(Ended)
 }
@@ -64,9 +69,12 @@ type Deps struct {
 	Runner  *proc.Runner
 	// Compiler is shared by all sessions.
 	Compiler *lang.Compiler
-	// NextTask and NextEntry give numbers that were never given before.
+	// NextTask, NextEntry and NextStep give numbers that were never given before.
 	NextTask  func() (uint64, error)
 	NextEntry func() (uint64, error)
+	NextStep  func() (uint64, error)
+	// Files is the file tree, without policy.
+	Files host.Files
 	// Owner is the kernel's own user, the local human of policies.
 	Owner messages.Principal
 	// Policy is the policy in force.
@@ -78,7 +86,9 @@ type Deps struct {
 	// ClosePTYs ends every terminal of a session.
 	ClosePTYs func(ctx context.Context, session messages.SessionName)
 	// HasPTYs reports whether a session has terminals open.
-	HasPTYs  func(messages.SessionName) bool
+	HasPTYs func(messages.SessionName) bool
+	// Cut ends the connections of a principal to a session but for one.
+	Cut      func(s messages.SessionName, p messages.Principal, except string)
 	Now      func() time.Time
 	Home     string // of the owner
 	LookPath func(name string) string

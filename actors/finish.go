@@ -16,6 +16,7 @@ import (
 // kept, frees the line, and has everything written as one record. The answer
 // follows when the record is safe.
 func (w *worker) finish(v value.Value, err error) {
+	w.steps.Flush()
 	r := w.run
 	raised := w.raised(err)
 	end := ending{value: v, raised: raised}
@@ -306,7 +307,7 @@ func (r *Run) entryLocked(status messages.EntryStatus, ok *bool) messages.Entry 
 		ID: r.entry, TS: r.arrived.UnixNano(), Session: r.host.name, Principal: r.principal,
 		Kind: r.kind, Src: r.params.Src, OK: ok, Status: status, Effects: r.effects,
 		Cwd: r.cwdLocked(), Opaque: r.opaque, Task: r.id(), PlanRef: r.planRef,
-		Approver: r.approver, RequestID: r.params.RequestID, Statements: r.stmts,
+		Approver: r.approver, RequestID: r.params.RequestID, Statements: r.stmts, Undo: r.undoLocked(),
 	}
 	if len(r.heads) > 0 {
 		e.Head = r.heads[0]

@@ -12,11 +12,11 @@ import (
 // newHost is the world for the run's program under rules. The approvals of the
 // plan that is being applied, which may be nil, count.
 func (w *worker) newHost(rules *leash.Rules, approved *messages.Plan) *interp.Host {
-	r := w.run
+	r, check := w.run, w.checker(rules, approved)
 	h := w.d.NewHost(HostSpec{
-		Session: r.host.name, Task: r.num, Output: r.output, Check: w.checker(rules, approved), Ended: w.programEnded,
+		Session: r.host.name, Task: r.num, Output: r.output, Check: check, Steps: &w.steps, Ended: w.programEnded,
 	})
-	h.Tasks, h.Plans = spawner{w, rules, approved}, planKeeper{w}
+	h.Tasks, h.Plans, h.Undo = spawner{w, rules, approved}, planKeeper{w}, undoer{w, check}
 	return h
 }
 

@@ -117,10 +117,11 @@ func openRig(t testing.TB, dir string, left Interrupted) *rig {
 	g.d = &Deps{
 		Sys: g.sys, Log: slog.New(slog.DiscardHandler), Journal: g.journal, Runner: runner, Compiler: lang.NewCompiler(),
 		NextTask: store.Numbers("task").Next, NextEntry: store.Numbers("entry").Next,
+		NextStep: store.Numbers("step").Next, Files: host.Files{TrashDir: filepath.Join(dir, "trash")},
 		Owner: owner, Policy: g.policy.Load,
 		NewHost: func(s HostSpec) *interp.Host {
 			return host.Guard(&interp.Host{
-				Files: host.Files{TrashDir: dir},
+				Files: host.Record(g.d.Files, s.Steps),
 				Programs: host.Programs{Runner: runner, Task: s.Task, Output: s.Output, Ended: func(res *proc.Result) {
 					s.Ended(Ended{Status: res.Status, Signal: res.Signal, Leftovers: res.Holders})
 				}},
@@ -129,6 +130,7 @@ func openRig(t testing.TB, dir string, left Interrupted) *rig {
 		},
 		Publish:   func(messages.ChannelKey, []byte) {},
 		ClosePTYs: func(context.Context, messages.SessionName) {},
+		Cut:       func(messages.SessionName, messages.Principal, string) {},
 		HasPTYs:   func(messages.SessionName) bool { return false },
 		Now:       func() time.Time { return time.Now().Add(time.Duration(g.clock.Load())) },
 		Mask:      func([]byte) {},

@@ -11,12 +11,14 @@ import (
 // NUL, which no session name, binding name or hex number contains.
 const (
 	tableSession = "session" // name → sessionRow
+	tableMember  = "member"  // session NUL principal → memberRow
 	tableBinding = "binding" // session NUL name → interp.Stored
 	tableOut     = "out"     // session NUL hex number → stored value
 	tableNext    = "next"    // session → next transcript number
 	tableTask    = "task"    // hex number → taskRow
 	tableTaskOut = "taskout" // hex number NUL stream → newest output
 	tablePlan    = "plan"    // hex digits of the ref → messages.Plan
+	tableUndo    = "undo"    // session NUL hex ^entry NUL hex number of the first step → undoRow
 	tableRequest = "request" // session NUL principal NUL id → requestRow
 )
 

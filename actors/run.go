@@ -91,6 +91,7 @@ type Run struct {
 	approver  messages.Principal
 	heads     []string
 	stmts     []messages.Statement
+	undo      messages.EntryUndoing
 	fork      *interp.State
 	printed   printed
 	notes     []messages.Note

@@ -31,7 +31,8 @@ func (s *session) Receive(ctx actor.Context) {
 	case sessionLoaded:
 		s.loaded(ctx)
 	case messages.Attach, messages.Detached, messages.Exec, messages.AbandonExec, messages.ApplyPlan,
-		messages.GetValue, messages.ReadSource, messages.ViewSession, messages.OpenTerminal, messages.CloseSession:
+		messages.GetValue, messages.ReadSource, messages.ViewSession, messages.OpenTerminal, messages.CloseSession,
+		messages.Members:
 		s.request(ctx, m, ctx.Sender())
 	case runMoved:
 		s.moved(ctx, m.Num)
@@ -118,6 +119,8 @@ func (s *session) request(ctx actor.Context, msg any, to *actor.PID) {
 		s.openTerminal(m, to)
 	case messages.CloseSession:
 		h.close(m, to, s.tasks)
+	case messages.Members:
+		s.members(m, to)
 	case messages.ViewSession:
 		h.d.Sys.Reply(to, h.view(m))
 	}
@@ -139,8 +142,8 @@ func (s *session) retryLater(msg any, to *actor.PID) {
 	s.h.d.Sys.Reply(to, &supervisor.Failed{Request: msg, Actor: string(s.h.name), Reason: "the session is not there"})
 }
 
-// attach lets a member in: the owner of the session, and the local human
-// everywhere, as far as policy permits the session's name.
+// attach lets a member in: the owner of the session, whom it invited, and
+// the local human everywhere, as far as policy permits the session's name.
 func (s *session) attach(m messages.Attach, to *actor.PID) {
 	h := s.h
 	rules := h.rulesOf(m.Principal)

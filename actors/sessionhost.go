@@ -38,6 +38,8 @@ type sessionHost struct {
 	away    atomic.Bool // the actor was given up, or is about to end
 	cwd0    string      // where it was created: $CWD of policies; set by load
 
+	undoing sync.Mutex // held by the run that undoes something
+
 	mu          sync.Mutex
 	loaded      bool
 	loading     bool
@@ -49,12 +51,13 @@ type sessionHost struct {
 	nextOut     uint64
 	restartedAt int64
 	conns       map[string]bool
-	closing     bool             // no new work is taken
-	closed      bool             // it has left memory, or is about to
-	closers     []*actor.PID     // who asked for its end
-	gaveUp      time.Time        // when its actor was given up; zero: it was not
-	gaveUpWhy   string           // the last failure
-	opening     map[string]*open // terminals being opened, by call
+	members     map[messages.Principal]bool // invited by the owner
+	closing     bool                        // no new work is taken
+	closed      bool                        // it has left memory, or is about to
+	closers     []*actor.PID                // who asked for its end
+	gaveUp      time.Time                   // when its actor was given up; zero: it was not
+	gaveUpWhy   string                      // the last failure
+	opening     map[string]*open            // terminals being opened, by call
 
 	line     []*Run          // executions waiting for their turn
 	current  *Run            // the one whose turn it is
@@ -72,16 +75,18 @@ type sessionHost struct {
 func newSessionHost(d *Deps, tasks *TaskStore, m messages.Attach) *sessionHost {
 	return &sessionHost{
 		d: d, tasks: tasks, name: m.Session, base: m.Env, creator: m.Conn, owner: m.Principal,
-		cwd0: m.Cwd, conns: map[string]bool{}, env: map[string]*string{},
+		cwd0: m.Cwd, conns: map[string]bool{}, members: map[messages.Principal]bool{}, env: map[string]*string{},
 		runs: map[uint64]*Run{}, byKey: map[string]*Run{}, aliases: map[uint64][]string{},
 		requests: newRequests(m.Session), opening: map[string]*open{},
 		values: newTranscript(d.ResidentLimit), idle: d.Now(),
 	}
 }
 
-// memberLocked reports whether a principal is a member: the owner, and the
-// local human everywhere.
-func (h *sessionHost) memberLocked(p messages.Principal) bool { return p == h.owner || p == h.d.Owner }
+// memberLocked reports whether a principal is a member: the owner and whom it
+// invited, and the local human everywhere.
+func (h *sessionHost) memberLocked(p messages.Principal) bool {
+	return p == h.owner || p == h.d.Owner || h.members[p]
+}
 
 // runsLocked are the runs in the order in which they came.
 func (h *sessionHost) runsLocked() []*Run {
@@ -118,10 +123,14 @@ func (h *sessionHost) load() *messages.Error {
 	if err != nil {
 		return messages.Errorf(messages.CodeInternal, "read request ids of session %s: %v", h.name, err)
 	}
+	members, err := h.loadMembers()
+	if err != nil {
+		return messages.Errorf(messages.CodeInternal, "read members of session %s: %v", h.name, err)
+	}
 	state.TakeChanges()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.owner, h.created, h.cwd0 = saved.Owner, saved.Created, saved.Cwd0
+	h.owner, h.created, h.cwd0, h.members = saved.Owner, saved.Created, saved.Cwd0, members
 	if saved.Env != nil {
 		h.env = saved.Env
 	}

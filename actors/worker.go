@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"shoal.dev/shoal/host"
 	"shoal.dev/shoal/lang"
 	"shoal.dev/shoal/lang/effect"
 	"shoal.dev/shoal/lang/interp"
@@ -30,6 +32,10 @@ type worker struct {
 	source  func(path, text string) error // judges the files that it runs; may be nil
 	flushed chan struct{}                 // holds one item while no printed values are being written
 
+	steps     host.Steps // what undoes what it does to files
+	statement atomic.Int64
+	undoDepth atomic.Int64 // of what is being done now; see undoRow
+
 	mu      sync.Mutex
 	refusal *leash.Verdict // the last effect refused while running
 	refused *value.Error   // the error it raised
@@ -38,6 +44,7 @@ type worker struct {
 func newWorker(d *Deps, r *Run) *worker {
 	w := &worker{d: d, run: r, flushed: make(chan struct{}, 1)}
 	w.flushed <- struct{}{}
+	w.steps.Log = undoLog{w}
 	return w
 }
 
@@ -46,6 +53,7 @@ func (w *worker) work() {
 	defer func() {
 		if p := recover(); p != nil {
 			w.d.Log.Error("worker panicked", "task", w.run.id(), "panic", p, "stack", string(debug.Stack()))
+			w.steps.Flush()
 			w.refuse(messages.Errorf(messages.CodeInternal, "the evaluation failed inside the kernel: %v", p))
 		}
 	}()
@@ -100,6 +108,9 @@ func (w *worker) admit(ctx context.Context, prog *lang.Program) bool {
 	}
 	r.mu.Lock()
 	r.effects, r.heads, r.opaque = derived.Effects, heads(derived), hasOpaque(derived.Effects)
+	if r.kind == messages.EntryExec && isUndo(r.heads, len(derived.Statements)) {
+		r.kind = messages.EntryUndo
+	}
 	r.mu.Unlock()
 	w.judge(derived)
 	if r.params.Mode == messages.ModePlan {
@@ -247,6 +258,8 @@ func (w *worker) exit(code int) {
 
 // statementEnded commits what a finished top-level statement changed.
 func (w *worker) statementEnded(s interp.Statement) {
+	w.steps.Flush()
+	w.statement.Add(1)
 	r := w.run
 	ok := s.OK
 	r.mu.Lock()

@@ -56,6 +56,7 @@ var handlers = map[string]handler{
 	"session.reef":    viewOf("reef"),
 	"session.cwd":     viewOf("cwd"),
 	"session.list":    with((*backend).listSessions),
+	"session.members": with((*backend).members),
 	"session.close":   with((*backend).closeSession),
 	"parse":           with((*backend).parse),
 	"complete":        with((*backend).complete),
@@ -88,6 +89,7 @@ var handlers = map[string]handler{
 	"pty.list":        with((*backend).listPTYs),
 	"events.read":     with((*backend).readEvents),
 	"events.publish":  with((*backend).publishEvent),
+	"undo":            with((*backend).undo),
 	"kernel.info":     with((*backend).kernelInfo),
 	"kernel.shutdown": with((*backend).shutdown),
 }

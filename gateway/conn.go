@@ -28,6 +28,8 @@ type conn struct {
 	wire *wire.Conn
 
 	attached atomic.Bool
+	joins    atomic.Pointer[backend] // what attaches it, from before it has asked
+	end      context.CancelCauseFunc
 }
 
 // serve attaches the connection and gives it to the protocol it asks for.
@@ -41,8 +43,9 @@ func (k *conn) serve(ctx context.Context) {
 	}
 	defer b.close()
 	k.attached.Store(true)
-	if ctx.Err() == nil {
-		k.wire.SetReadDeadline(time.Time{})
+	k.wire.SetReadDeadline(time.Time{})
+	if ctx.Err() != nil { // its deadline may just have been overwritten
+		k.wire.SetReadDeadline(time.Now())
 	}
 	var err error
 	if kind == "mcp" {
@@ -50,7 +53,7 @@ func (k *conn) serve(ctx context.Context) {
 	} else {
 		err = wire.Serve(ctx, k.wire, nil, &rawHandler{b: b, out: k.wire}, wire.ServeOptions{Log: k.g.o.Log})
 	}
-	if err != nil && !errors.Is(err, ErrStopping) {
+	if err != nil && !errors.Is(err, ErrStopping) && !errors.Is(err, errRemoved) {
 		k.g.o.Log.Info("connection ended", "conn", k.id, "session", b.session, "err", err)
 	}
 }
@@ -158,6 +161,7 @@ func (k *conn) enter(ctx context.Context, p messages.AttachParams) (*backend, *m
 	if p.Env != nil {
 		b.join.Env = environ(p.Env)
 	}
+	k.joins.Store(b)
 	info, err := b.attachSession(ctx)
 	if err != nil {
 		return nil, err

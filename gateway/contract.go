@@ -54,6 +54,7 @@ var results = map[string][]reflect.Type{
 	"session.reef":       one[messages.ReefView](),
 	"session.cwd":        one[messages.PathView](),
 	"session.list":       one[messages.Sessions](),
+	"session.members":    one[messages.MemberList](),
 	"session.close":      one[messages.ClosedSession](),
 	"parse":              one[messages.Parsed](),
 	"complete":           one[messages.Completed](),
@@ -88,6 +89,7 @@ var results = map[string][]reflect.Type{
 	"events.publish":     one[messages.EventPublished](),
 	"events.subscribe":   one[messages.Subscribed](),
 	"events.unsubscribe": one[messages.Unsubscribed](),
+	"undo":               slices.Concat(one[messages.Finished](), one[messages.Handed]()),
 	"kernel.info":        one[messages.KernelInfo](),
 	"kernel.shutdown":    one[messages.Stopping](),
 }

@@ -147,9 +147,12 @@ func (g *Gateway) admit(c *net.UnixConn) {
 		return
 	}
 	k := &conn{g: g, id: fmt.Sprintf("conn-%s-%d", g.boot, g.nextID.Add(1)), uid: uid, wire: wire.NewConn(c)}
+	ctx, end := context.WithCancelCause(g.ctx)
+	k.end = end
 	g.conns[k] = struct{}{}
 	g.wait.Go(func() {
-		k.serve(g.ctx)
+		defer end(nil)
+		k.serve(ctx)
 		g.mu.Lock()
 		delete(g.conns, k)
 		g.mu.Unlock()

@@ -121,7 +121,7 @@ func (c cursor) Next(ctx context.Context) (messages.Event, *messages.Dropped, er
 // newHost makes the language's host for one run.
 func (k *Kernel) newHost(s actors.HostSpec) *interp.Host {
 	h := &interp.Host{
-		Files: host.Files{TrashDir: k.o.Paths.StateDir + "/trash"},
+		Files: host.Record(k.deps.Files, s.Steps),
 		Programs: host.Programs{
 			Runner: k.runner, Task: s.Task, Output: s.Output,
 			Ended: func(res *proc.Result) {

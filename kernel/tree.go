@@ -16,6 +16,7 @@ import (
 	"shoal.dev/shoal/actors"
 	"shoal.dev/shoal/bus"
 	"shoal.dev/shoal/gateway"
+	"shoal.dev/shoal/host"
 	"shoal.dev/shoal/journal"
 	"shoal.dev/shoal/lang"
 	"shoal.dev/shoal/link"
@@ -152,10 +153,11 @@ func (k *Kernel) policyPath() string {
 
 func (k *Kernel) newDeps() *actors.Deps {
 	_, home := k.ownerEnv()
-	tasks, entries := k.store.Numbers("task"), k.store.Numbers("entry")
+	tasks, entries, steps := k.store.Numbers("task"), k.store.Numbers("entry"), k.store.Numbers("step")
 	return &actors.Deps{
 		Sys: k.sys, Log: k.log, Journal: contents{k.store, k.secrets}, Mask: k.secrets.Mask, Runner: k.runner, Compiler: lang.NewCompiler(),
-		NextTask: tasks.Next, NextEntry: entries.Next,
+		NextTask: tasks.Next, NextEntry: entries.Next, NextStep: steps.Next,
+		Files:  host.Files{TrashDir: k.o.Paths.StateDir + "/trash"},
 		Policy: k.policy.get, NewHost: k.newHost, Owner: ownerPrincipal(),
 		Publish: func(key messages.ChannelKey, payload []byte) {
 			if _, err := k.bus.PublishMemory(key, payload); err != nil {
@@ -163,6 +165,7 @@ func (k *Kernel) newDeps() *actors.Deps {
 			}
 		},
 		ClosePTYs: func(ctx context.Context, s messages.SessionName) { k.ptys.CloseSession(ctx, s) },
+		Cut:       func(s messages.SessionName, p messages.Principal, except string) { k.gate.Cut(s, p, except) },
 		HasPTYs:   func(s messages.SessionName) bool { return len(k.ptys.List(s).PTYs) > 0 },
 		Now:       time.Now, Home: home, ResidentLimit: k.o.ResidentLimit,
 		LookPath: func(name string) string {

@@ -91,6 +91,15 @@ type Entry struct {
 	Approver   Principal       `json:"approver,omitempty"`
 	RequestID  string          `json:"request_id,omitempty"`
 	Statements []Statement     `json:"statements,omitempty"`
+	Undo       *EntryUndoing   `json:"undo,omitempty"`
+}
+
+// EntryUndoing says what of an entry's changes to files can be undone: the
+// number of steps for that, and the first changes that nothing undoes, with the
+// reasons.
+type EntryUndoing struct {
+	Steps   int      `json:"steps"`
+	Without []string `json:"without,omitempty"`
 }
 
 // Statement is a top-level statement of a submission, its entry's child.
