@@ -9,11 +9,13 @@ import (
 	"golang.org/x/text/unicode/rangetable"
 )
 
-// The Unicode meaning of \d, \w and \s, as the inside of a class.
+// The Unicode meaning of \d, \w and \s, as the inside of a class. Each starts
+// and ends with what cannot be the end of a range: in `[\w-.]` the hyphen is an
+// ordinary character, and `[!-\s]` is wrong.
 const (
 	classDigit = `\p{Nd}`
-	classWord  = `\p{L}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}`
-	classSpace = `\t-\r \x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}`
+	classWord  = `\p{L}\p{M}\x{200C}\x{200D}\p{Nd}\p{Pc}`
+	classSpace = `\p{Zs}\t-\r\x{85}\p{Zl}\p{Zp}`
 )
 
 // notWord and notSpace are the complements of the classes, as the inside of a
@@ -81,9 +83,9 @@ func unicodeClasses(src string) string {
 			}
 			continue
 		case c == '[' && strings.HasPrefix(src[i:], "[:"):
-			if end := strings.Index(src[i:], ":]"); end > 0 {
-				b.WriteString(src[i : i+end+2])
-				i += end + 1
+			if end := strings.Index(src[i+2:], ":]"); end >= 0 {
+				b.WriteString(src[i : i+2+end+2])
+				i += 2 + end + 1
 				continue
 			}
 		case c == ']':
