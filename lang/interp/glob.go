@@ -58,7 +58,7 @@ func (w *globWalk) walk(dir string, parts []string, depth int) error {
 	for len(parts) > 0 {
 		part := parts[0]
 		switch {
-		case part == "" && len(parts) == 1: // a trailing slash: directories only
+		case (part == "" || part == ".") && len(parts) == 1: // a trailing slash: directories only
 			w.directory(dir)
 			return nil
 		case part == "" || part == ".":
@@ -73,16 +73,13 @@ func (w *globWalk) walk(dir string, parts []string, depth int) error {
 			return w.descend(dir, parts[1:], depth)
 		case !hasMeta(part):
 			dir, parts = join(dir, part), parts[1:]
-			if len(parts) == 0 {
-				if _, err := w.m.host.Files.Lstat(w.m.ctx, dir); err != nil {
-					return nil
-				}
-			}
 		default:
 			return w.list(dir, part, parts[1:], depth)
 		}
 	}
-	w.found = append(w.found, dir)
+	if _, err := w.m.host.Files.Lstat(w.m.ctx, dir); err == nil {
+		w.found = append(w.found, dir)
+	}
 	return nil
 }
 
@@ -249,7 +246,7 @@ func matchName(pattern, name string) bool {
 
 // matchOne matches one character and says how long both sides are.
 func matchOne(pattern, name string) (pn, nn int, ok bool) {
-	r, size := utf8.DecodeRuneInString(name)
+	r, size := character(name)
 	switch pattern[0] {
 	case '?':
 		return 1, size, true
@@ -258,11 +255,18 @@ func matchOne(pattern, name string) (pn, nn int, ok bool) {
 			return end + 1, size, inClass(pattern[1:end], r)
 		}
 	}
-	pr, psize := utf8.DecodeRuneInString(pattern)
-	if pr == utf8.RuneError && psize == 1 {
-		return 1, 1, pattern[0] == name[0]
-	}
+	pr, psize := character(pattern)
 	return psize, size, pr == r
+}
+
+// character is the first character of a name or pattern and its length. A byte
+// that is not UTF-8 is a character of its own, behind all others.
+func character(s string) (rune, int) {
+	r, size := utf8.DecodeRuneInString(s)
+	if r == utf8.RuneError && size == 1 {
+		return utf8.MaxRune + 1 + rune(s[0]), 1
+	}
+	return r, size
 }
 
 // classEnd is the index of the `]` that closes a class; one directly after the
@@ -284,22 +288,22 @@ func classEnd(pattern string) int {
 }
 
 func inClass(class string, r rune) bool {
-	negated := strings.HasPrefix(class, "!") || strings.HasPrefix(class, "^") && len(class) > 1
+	negated := class[0] == '!' || class[0] == '^'
 	if negated {
 		class = class[1:]
 	}
-	members := []rune(class)
-	for i := 0; i < len(members); i++ {
-		if i+2 < len(members) && members[i+1] == '-' {
-			if members[i] <= r && r <= members[i+2] {
-				return !negated
-			}
-			i += 2
-			continue
+	for len(class) > 0 {
+		lo, n := character(class)
+		hi := lo
+		if rest, ok := strings.CutPrefix(class[n:], "-"); ok && rest != "" {
+			var m int
+			hi, m = character(rest)
+			n += len("-") + m
 		}
-		if members[i] == r {
+		if lo <= r && r <= hi {
 			return !negated
 		}
+		class = class[n:]
 	}
 	return negated
 }

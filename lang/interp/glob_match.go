@@ -47,7 +47,7 @@ func GlobRoot(g *value.Glob) (dir string, deep bool) {
 func MatchGlob(g *value.Glob, path string) bool {
 	root, parts := globParts(g)
 	rest, ok := strings.CutPrefix(path, strings.TrimRight(root, "/")+"/")
-	if !ok {
+	if !ok || rest == "" {
 		return false
 	}
 	return matchParts(g, parts, strings.Split(rest, "/"))

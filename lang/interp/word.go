@@ -200,11 +200,35 @@ func (m *Machine) pattern(w *wordCode) (string, bool) {
 		case p.quoted || p.x != nil:
 			text = quoteGlob(text)
 		case i == 0:
-			text = m.expandHome(text)
+			text = closedClasses(m.expandHome(text))
+		default:
+			text = closedClasses(text)
 		}
 		b.WriteString(text)
 	}
 	return b.String(), true
+}
+
+// closedClasses keeps a `[` that no `]` of the same piece closes from reaching
+// into the pieces that follow.
+func closedClasses(text string) string {
+	var b strings.Builder
+	for {
+		i := strings.IndexByte(text, '[')
+		if i < 0 {
+			break
+		}
+		b.WriteString(text[:i])
+		text = text[i:]
+		if end := classEnd(text); end > 0 {
+			b.WriteString(text[:end+1])
+			text = text[end+1:]
+		} else {
+			b.WriteString("[[]")
+			text = text[1:]
+		}
+	}
+	return b.String() + text
 }
 
 // quoteGlob makes a pattern that matches only text.
