@@ -109,11 +109,21 @@ func (w *worker) raisedResult(end *ending, ref messages.Ref, printed []messages.
 		}
 		return messages.ExecResult{Key: r.key, Err: e}
 	}
-	msg := end.raised.Code + ": " + end.raised.Msg
+	msg := view.Clip(end.raised.Code, headMost) + ": " + view.Clip(end.raised.Msg, messageMost)
 	return messages.ExecResult{Key: r.key, Err: messages.Errorf(messages.CodeRaised, "%s", msg).With(data)}
 }
 
+// What an error in an answer, a record or an event may have of a text, in bytes;
+// the value behind its ref has all of it.
+const (
+	messageMost = 8 << 10
+	hintMost    = 2 << 10
+	stderrMost  = 16 << 10
+	headMost    = 256 // of the word that a statement begins with
+)
+
 // errorView is a raised error as {code, msg, span?, file?, hint?, stderr?, status?}.
+// Long texts are cut.
 func errorView(e *value.Error) json.RawMessage {
 	out := struct {
 		Code   string      `json:"code"`
@@ -123,9 +133,13 @@ func errorView(e *value.Error) json.RawMessage {
 		Hint   string      `json:"hint,omitempty"`
 		Stderr *string     `json:"stderr,omitempty"`
 		Status *int        `json:"status,omitempty"`
-	}{Code: e.Code, Msg: e.Msg, Span: e.Span, File: e.File, Hint: e.Hint, Status: e.Status}
+	}{
+		Code: view.Clip(e.Code, headMost), Msg: view.Clip(e.Msg, messageMost), Span: e.Span,
+		File: e.File, Hint: view.Clip(e.Hint, hintMost), Status: e.Status,
+	}
 	if e.HasStderr {
-		out.Stderr = &e.Stderr
+		stderr := view.Clip(e.Stderr, stderrMost)
+		out.Stderr = &stderr
 	}
 	return messages.JSON(out)
 }
