@@ -35,7 +35,7 @@ func TestLongErrorsAreCut(t *testing.T) {
 			t.Errorf("an event has %d bytes: %.100s", len(e.Payload), e.Payload)
 		}
 	}
-	if got := g.render("s", `let m = range(0, 100000).map(i => "m").join(""); try { assert (false) m } catch e { e.msg.len() }`); got != "100000" {
+	if got := g.render("s", `let m = range(0, 100000).map(i => "m").join(""); try { assert (false) (m) } catch e { e.msg.len() }`); got != "100000" {
 		t.Errorf("message of the value: got %s", got)
 	}
 }

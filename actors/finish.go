@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"shoal.dev/shoal/lang/interp"
 	"shoal.dev/shoal/lang/value"
@@ -109,12 +110,36 @@ func (w *worker) takeNumbers(end *ending) interp.Changes {
 
 // encode turns what is kept into rows.
 func (w *worker) encode(end *ending, changes interp.Changes) []messages.Row {
-	h := w.run.host
-	rows := h.changeRows(changes)
+	h, stop := w.run.host, w.hurry()
+	rows := h.changeRows(changes, stop)
 	for i, v := range end.printed {
-		rows = append(rows, h.keep(end.first+uint64(i), v))
+		rows = append(rows, h.keep(end.first+uint64(i), v, stop))
 	}
-	return append(rows, h.keep(end.number(), end.value))
+	return append(rows, h.keep(end.number(), end.value, stop))
+}
+
+// storeGrace is how long values may take to be stored once the run is to end.
+const storeGrace = 100 * time.Millisecond
+
+// hurry is a function that says, with an error, that what is not stored yet has
+// to be left: the run was cancelled a while ago.
+func (w *worker) hurry() func() error {
+	var since time.Time
+	return func() error {
+		w.run.mu.Lock()
+		wanted := w.run.cause != nil || w.run.hurried
+		w.run.mu.Unlock()
+		switch now := w.d.Now(); {
+		case !wanted:
+			return nil
+		case since.IsZero():
+			since = now
+			return nil
+		case now.Sub(since) < storeGrace:
+			return nil
+		}
+		return errors.New("the run was cancelled before it was stored")
+	}
 }
 
 // conclude settles the run's facts and composes answer, entry and events.
@@ -232,6 +257,7 @@ func (w *worker) settle(err *messages.Error) {
 
 // refuse answers a run that did not run with an error that is not kept.
 func (w *worker) refuse(err *messages.Error) {
+	err.Message = view.Clip(err.Message, messageMost)
 	w.end(messages.ExecResult{Key: w.run.key, Err: err}, nil)
 }
 

@@ -55,7 +55,7 @@ func (s *session) handOver(r *Run) {
 	// Encoding may take a while; the line is free, and the run may end, once
 	// the record is with the journal.
 	h.d.work("hand over", func() {
-		h.recordHandOver(r, step, h.changeRows(changes), h.moveEvents(changes))
+		h.recordHandOver(r, step, h.changeRows(changes, nil), h.moveEvents(changes))
 		h.handedOver(r, nil)
 	}, func(err *messages.Error) { h.handedOver(r, err) })
 }

@@ -83,6 +83,7 @@ type Run struct {
 	result  messages.ExecResult
 	cancel  context.CancelCauseFunc
 	cause   error // why it was cancelled, also before it had a context
+	hurried bool  // a cancel came when it had evaluated and was being stored
 
 	plan      *messages.Plan
 	ownCwd    string // the session's directory while a plan is applied
@@ -149,6 +150,7 @@ func (r *Run) setCancelled(cause error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.state.Ended() || r.ending || r.cause != nil {
+		r.hurried = true
 		return false
 	}
 	r.cause = cause

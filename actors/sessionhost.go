@@ -225,11 +225,15 @@ func mergeEnv(base []string, set map[string]*string) []string {
 	return out
 }
 
-// changeRows are the rows for what an execution changed in the session.
-func (h *sessionHost) changeRows(c interp.Changes) []messages.Row {
+// changeRows are the rows for what an execution changed in the session. What is
+// not stored when stop, which may be nil, gives an error, is a binding that says
+// so once it is loaded.
+func (h *sessionHost) changeRows(c interp.Changes, stop func() error) []messages.Row {
 	var rows []messages.Row
+	codec := h.codec()
+	codec.Stop = stop
 	for _, name := range c.Set {
-		stored, err := h.state.Export(name, h.codec())
+		stored, err := h.state.Export(name, codec)
 		if err != nil {
 			stored = interp.Stored{Kind: "let", Lost: fmt.Sprintf("`%s` could not be kept: %v", name, err)}
 		}

@@ -78,9 +78,12 @@ const (
 
 // keep encodes a value as a row of the transcript and remembers it. What has
 // no stored form (a task, a live stream, a secret) stays readable until the
-// session leaves memory.
-func (h *sessionHost) keep(num uint64, v value.Value) messages.Row {
-	buf, err := value.AppendStored([]byte{outStored}, v, h.codec())
+// session leaves memory. An error of stop, which is asked now and then, is why
+// the value is not kept.
+func (h *sessionHost) keep(num uint64, v value.Value, stop func() error) messages.Row {
+	codec := h.codec()
+	codec.Stop = stop
+	buf, err := value.AppendStored([]byte{outStored}, v, codec)
 	if err != nil {
 		buf = append([]byte{outLost}, err.Error()...)
 	}

@@ -28,6 +28,9 @@ func csvParse(c *interp.Call, a []value.Value) (value.Value, error) {
 		if len(rows) == maxItems {
 			return value.Null, tooLong(c)
 		}
+		if err := c.M.Check(); err != nil {
+			return value.Null, err
+		}
 		line := p.line
 		row := p.made.Row(shape)
 		n, err := p.fill(row, slots)
@@ -198,6 +201,9 @@ func csvStringify(c *interp.Call, a []value.Value) (value.Value, error) {
 			csvCell(&b, i, csvText(r.AsRecord(), name))
 		}
 		b.WriteByte('\n')
+		if err := c.M.Check(); err != nil {
+			return value.Null, err
+		}
 		if b.Len() > maxText {
 			return value.Null, codeErr(c.Span, value.CodeOverflow, "csv.stringify: more than %d bytes", maxText)
 		}

@@ -18,7 +18,7 @@ func jsonParse(c *interp.Call, a []value.Value) (value.Value, error) {
 	if a[0].Kind() != value.KindStr {
 		return value.Null, argErr(c.Span, "json.parse: expected str, got %s", a[0].Kind())
 	}
-	v, err := value.ParseJSON(a[0].AsStr())
+	v, err := value.ParseJSONUntil(a[0].AsStr(), c.M.Check)
 	if err != nil {
 		return value.Null, err.WithSpan(spanOf(c.Span))
 	}
@@ -26,7 +26,7 @@ func jsonParse(c *interp.Call, a []value.Value) (value.Value, error) {
 }
 
 func jsonStringify(c *interp.Call, a []value.Value) (value.Value, error) {
-	text, err := value.JSON(a[0], a[1].AsBool())
+	text, err := value.JSONUntil(a[0], a[1].AsBool(), c.M.Check)
 	if err != nil {
 		return value.Null, err.WithSpan(spanOf(c.Span))
 	}

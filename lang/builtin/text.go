@@ -210,29 +210,56 @@ func textReplace(c *interp.Call, a []value.Value) (value.Value, error) {
 		}
 		return value.Str(strings.ReplaceAll(s, from, with)), nil
 	}
-	out, err := a[0].AsRegex().Replace(s, with, c.M.Check)
+	re := a[0].AsRegex()
+	out, err := scan(c, re, func(stop func() error) (string, error) { return re.Replace(s, with, stop) })
 	return value.Str(out), err
 }
 
+// scan applies f, which searches the receiver with re.
+func scan[T any](c *interp.Call, re *value.Regex, f func(stop func() error) (T, error)) (T, error) {
+	return perhapsApart(c, re.Slow(c.Recv.AsStr()), f)
+}
+
+// perhapsApart does work of a library; if it is long, the run can end meanwhile.
+func perhapsApart[T any](c *interp.Call, long bool, work func(stop func() error) (T, error)) (T, error) {
+	if !long {
+		return work(c.M.Check)
+	}
+	return interp.Apart(c.M, work)
+}
+
+// longText is from how many bytes on a library's parser may take long.
+const longText = 64 << 10
+
 func textMatches(c *interp.Call, a []value.Value) (value.Value, error) {
-	return strList(c, a[0].AsRegex().FindAll(c.Recv.AsStr(), maxItems+1))
+	re := a[0].AsRegex()
+	all, err := scan(c, re, func(stop func() error) ([]string, error) {
+		return re.FindAll(c.Recv.AsStr(), maxItems+1, stop)
+	})
+	if err != nil {
+		return value.Null, err
+	}
+	return strList(c, all)
 }
 
 func textMatch(c *interp.Call, a []value.Value) (value.Value, error) {
 	s := c.Recv.AsStr()
-	if at := a[0].AsRegex().Find(s); at != nil {
-		return value.Str(s[at[0]:at[1]]), nil
+	re := a[0].AsRegex()
+	at, err := scan(c, re, func(func() error) ([]int, error) { return re.Find(s), nil })
+	if err != nil || at == nil {
+		return value.Null, err
 	}
-	return value.Null, nil
+	return value.Str(s[at[0]:at[1]]), nil
 }
 
 // textCaptures gives the named groups first, then all by number; a group that
 // took no part is null.
 func textCaptures(c *interp.Call, a []value.Value) (value.Value, error) {
 	s := c.Recv.AsStr()
-	at := a[0].AsRegex().Groups(s)
-	if at == nil {
-		return value.Null, nil
+	re := a[0].AsRegex()
+	at, err := scan(c, re, func(func() error) ([]int, error) { return re.Groups(s), nil })
+	if err != nil || at == nil {
+		return value.Null, err
 	}
 	group := func(i int) value.Value {
 		if at[2*i] < 0 {
@@ -241,7 +268,7 @@ func textCaptures(c *interp.Call, a []value.Value) (value.Value, error) {
 		return value.Str(s[at[2*i]:at[2*i+1]])
 	}
 	var b value.RecordBuilder
-	for i, name := range a[0].AsRegex().GroupNames() {
+	for i, name := range re.GroupNames() {
 		if name != "" {
 			b.Add(name, group(i))
 		}

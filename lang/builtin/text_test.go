@@ -10,7 +10,7 @@ import (
 
 // member runs a namespace member on arguments and shows the result.
 func member(space, name string, args ...value.Value) string {
-	v, err := Library().Member(space, name).Run(&interp.Call{Args: args})
+	v, err := Library().Member(space, name).Run(&interp.Call{M: new(interp.Machine), Args: args})
 	if err != nil {
 		return err.Error()
 	}
@@ -46,7 +46,7 @@ func TestCSVParse(t *testing.T) {
 
 func TestCSVRoundTrip(t *testing.T) {
 	for _, text := range []string{"a,b\n1,2\n", "a\n\"x,\"\"y\"\"\n\"\n", "k,v\n,\"\n\"\n"} {
-		table, err := Library().Member("csv", "parse").Run(&interp.Call{Args: []value.Value{value.Str(text)}})
+		table, err := Library().Member("csv", "parse").Run(&interp.Call{M: new(interp.Machine), Args: []value.Value{value.Str(text)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,11 +89,11 @@ func TestTOMLRoundTrip(t *testing.T) {
 		"k = 1\n\n[t]\nx = 1.5\n\n[t.u]\n\"odd key\" = \"q\\\"\\n\"\n\n[[rows]]\nn = 1\n\n[[rows]]\nn = 2\n",
 		"f = [inf, 2.0]\n",
 	} {
-		doc, err := Library().Member("toml", "parse").Run(&interp.Call{Args: []value.Value{value.Str(text)}})
+		doc, err := Library().Member("toml", "parse").Run(&interp.Call{M: new(interp.Machine), Args: []value.Value{value.Str(text)}})
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
-		back, err := Library().Member("toml", "stringify").Run(&interp.Call{Args: []value.Value{doc}})
+		back, err := Library().Member("toml", "stringify").Run(&interp.Call{M: new(interp.Machine), Args: []value.Value{doc}})
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
@@ -124,7 +124,7 @@ func FuzzCSV(f *testing.F) {
 	}
 	parse := Library().Member("csv", "parse")
 	f.Fuzz(func(t *testing.T, s string) {
-		v, err := parse.Run(&interp.Call{Args: []value.Value{value.Str(s)}})
+		v, err := parse.Run(&interp.Call{M: new(interp.Machine), Args: []value.Value{value.Str(s)}})
 		if err == nil && v.Kind() != value.KindTable {
 			t.Errorf("%q gave %s", s, v.Kind())
 		}

@@ -26,12 +26,21 @@ func tomlRows() []memberRow {
 	}
 }
 
+// maxTOML is the length of a TOML document that is read, in bytes: the library
+// cannot be stopped.
+const maxTOML = 8 << 20
+
 func tomlParse(c *interp.Call, a []value.Value) (value.Value, error) {
-	v, err := ParseTOML(a[0].AsStr())
-	if err != nil {
-		return value.Null, argErr(c.Span, "toml.parse: %v", err)
+	if err := fits(c, "toml.parse", a[0], maxTOML); err != nil {
+		return value.Null, err
 	}
-	return v, nil
+	return perhapsApart(c, len(a[0].AsStr()) > longText, func(func() error) (value.Value, error) {
+		v, err := ParseTOML(a[0].AsStr())
+		if err != nil {
+			return value.Null, argErr(c.Span, "toml.parse: %v", err)
+		}
+		return v, nil
+	})
 }
 
 // ParseTOML is a TOML document as a record, its keys in their order.

@@ -35,7 +35,7 @@ func anyTap(c *interp.Call, a []value.Value) (value.Value, error) {
 }
 
 func anyJSON(c *interp.Call, _ []value.Value) (value.Value, error) {
-	text, err := value.JSON(c.Recv, false)
+	text, err := value.JSONUntil(c.Recv, false, c.M.Check)
 	if err != nil {
 		return value.Null, err.WithSpan(spanOf(c.Span))
 	}

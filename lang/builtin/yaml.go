@@ -25,21 +25,58 @@ func yamlRows() []memberRow {
 	}
 }
 
+// maxYAML is the length of a YAML document that is read, in bytes: its nodes take
+// some fifty times as much while they are turned into values.
+const maxYAML = 16 << 20
+
 func yamlParse(c *interp.Call, a []value.Value) (value.Value, error) {
-	v, err := parseYAML(a[0].AsStr())
-	if err != nil {
-		return value.Null, argErr(c.Span, "yaml.parse: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+	if err := fits(c, "yaml.parse", a[0], maxYAML); err != nil {
+		return value.Null, err
 	}
-	return v, nil
+	return perhapsApart(c, len(a[0].AsStr()) > longText, func(stop func() error) (value.Value, error) {
+		v, err := parseYAML(a[0].AsStr(), stop)
+		if err != nil {
+			return value.Null, argErr(c.Span, "yaml.parse: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+		}
+		return v, nil
+	})
 }
 
-func parseYAML(text string) (v value.Value, err error) {
+// fits refuses a document that is longer than most bytes.
+func fits(c *interp.Call, name string, text value.Value, most int) error {
+	if n := len(text.AsStr()); n > most {
+		e := value.Errorf(value.CodeOverflow, "%s: the document has %d bytes, at most %d are read", name, n, most)
+		return e.WithHint("read it in parts, or convert it to JSON with a program").WithSpan(spanOf(c.Span))
+	}
+	return nil
+}
+
+// stoppable reads a text as long as stop allows it.
+type stoppable struct {
+	strings.Reader
+	stop func() error
+}
+
+func newStoppable(text string, stop func() error) *stoppable {
+	return &stoppable{*strings.NewReader(text), stop}
+}
+
+func (s *stoppable) Read(p []byte) (int, error) {
+	if err := s.stop(); err != nil {
+		return 0, err
+	}
+	return s.Reader.Read(p)
+}
+
+// parseYAML is the value of a document; an error of stop, which is asked now
+// and then, ends the work.
+func parseYAML(text string, stop func() error) (v value.Value, err error) {
 	defer func() {
 		if cause := recover(); cause != nil { // the parser's own faults on hostile text
 			v, err = value.Null, fmt.Errorf("unreadable document: %v", cause)
 		}
 	}()
-	d := yaml.NewDecoder(strings.NewReader(text))
+	d := yaml.NewDecoder(newStoppable(text, stop))
 	var doc yaml.Node
 	switch err := d.Decode(&doc); {
 	case errors.Is(err, io.EOF):
@@ -53,7 +90,7 @@ func parseYAML(text string) (v value.Value, err error) {
 		}
 		return value.Null, err
 	}
-	r := yamlReader{anchors: map[*yaml.Node]anchored{}, open: map[*yaml.Node]bool{}}
+	r := yamlReader{anchors: map[*yaml.Node]anchored{}, open: map[*yaml.Node]bool{}, stop: stop}
 	v, _, err = r.node(&doc, 0)
 	return v, err
 }
@@ -64,6 +101,7 @@ type yamlReader struct {
 	anchors map[*yaml.Node]anchored
 	open    map[*yaml.Node]bool
 	shared  int
+	stop    func() error
 }
 
 type anchored struct {
@@ -75,6 +113,9 @@ type anchored struct {
 func (r *yamlReader) node(n *yaml.Node, depth int) (value.Value, int, error) {
 	if depth > maxDepth {
 		return value.Null, 0, fmt.Errorf("line %d: nesting deeper than %d", n.Line, maxDepth)
+	}
+	if err := r.stop(); err != nil {
+		return value.Null, 0, err
 	}
 	if n.Anchor == "" {
 		return r.plain(n, depth)
@@ -218,11 +259,11 @@ func yamlScalar(n *yaml.Node) (value.Value, error) {
 
 func yamlStringify(c *interp.Call, a []value.Value) (value.Value, error) {
 	// Through JSON, which has the same values and says what becomes of others.
-	text, jerr := value.JSON(a[0], false)
+	text, jerr := value.JSONUntil(a[0], false, c.M.Check)
 	if jerr != nil {
 		return value.Null, jerr.WithSpan(spanOf(c.Span))
 	}
-	v, jerr := value.ParseJSON(text)
+	v, jerr := value.ParseJSONUntil(text, c.M.Check)
 	if jerr != nil {
 		return value.Null, jerr.WithSpan(spanOf(c.Span))
 	}

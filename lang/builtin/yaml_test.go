@@ -24,7 +24,7 @@ func TestParseYAML(t *testing.T) {
 		{"%YAML 1.1\n---\na: 1", `{a: 1}`},
 	}
 	for _, c := range cases {
-		v, err := parseYAML(c.src)
+		v, err := parseYAML(c.src, never)
 		if err != nil {
 			t.Errorf("%q: %v", c.src, err)
 		} else if got := value.Inline(v); got != c.want {
@@ -35,7 +35,7 @@ func TestParseYAML(t *testing.T) {
 		"a: [", "a: *nobody", "\t- x", "a: 1\nb", "&a [*a]", "a: &x {b: *x}", "[a]: 1", "{a: 1}: 2", "a: b: c", "--- a\n--- b",
 		"a: !!float x", "'", "\x00", "<<: [1]", strings.Repeat("[", 20_000), strings.Repeat("- ", 20_000), strings.Repeat("{a: ", 600),
 	} {
-		if v, err := parseYAML(bad); err == nil {
+		if v, err := parseYAML(bad, never); err == nil {
 			t.Errorf("%.40q is taken for %.80s", bad, value.Inline(v))
 		}
 	}
@@ -55,7 +55,7 @@ func TestYAMLBomb(t *testing.T) {
 		}
 		b.WriteString(name + ": &" + name + " [" + strings.TrimSuffix(strings.Repeat("*"+was+", ", 10), ", ") + "]\n")
 	}
-	if _, err := parseYAML(b.String()); err == nil || !strings.Contains(err.Error(), "aliases") {
+	if _, err := parseYAML(b.String(), never); err == nil || !strings.Contains(err.Error(), "aliases") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -65,7 +65,7 @@ func FuzzYAML(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, src string) {
-		v, err := parseYAML(src)
+		v, err := parseYAML(src, never)
 		if err != nil {
 			return
 		}
@@ -82,7 +82,7 @@ func FuzzYAML(f *testing.F) {
 		if werr != nil {
 			t.Fatalf("%q: %v", src, werr)
 		}
-		back, err := parseYAML(out)
+		back, err := parseYAML(out, never)
 		if err != nil {
 			t.Fatalf("%q was written as %q: %v", src, out, err)
 		}
@@ -90,4 +90,25 @@ func FuzzYAML(f *testing.F) {
 			t.Fatalf("%q is %s, was written as %q and read as %s", src, text, out, again)
 		}
 	})
+}
+
+// never is a stop that lets work go on.
+func never() error { return nil }
+
+func TestYAMLStops(t *testing.T) {
+	for name, text := range map[string]string{
+		"while it is read":      strings.Repeat("- a\n", 100_000),
+		"while values are made": "- a\n",
+	} {
+		gone, asked := value.Errorf(value.CodeCancelled, "gone"), 0
+		_, err := parseYAML(text, func() error {
+			if asked++; asked > 3 {
+				return gone
+			}
+			return nil
+		})
+		if err == nil || !strings.Contains(err.Error(), "gone") || asked > 10 {
+			t.Errorf("%s: got %v after %d questions", name, err, asked)
+		}
+	}
 }

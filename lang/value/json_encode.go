@@ -23,9 +23,22 @@ func JSON(v Value, pretty bool) (string, *Error) {
 	return string(b), nil
 }
 
+// JSONUntil is JSON that an error of stop, which is asked now and then, ends.
+func JSONUntil(v Value, pretty bool, stop func() error) (string, *Error) {
+	b, err := encodeJSON(nil, v, pretty, stop)
+	if err != nil {
+		return "", err
+	}
+	return TextOf(b), nil
+}
+
 // EncodeJSON is JSON appended to dst.
 func EncodeJSON(dst []byte, v Value, pretty bool) ([]byte, *Error) {
-	e := jsonEncoder{dst: dst, pretty: pretty, start: len(dst)}
+	return encodeJSON(dst, v, pretty, nil)
+}
+
+func encodeJSON(dst []byte, v Value, pretty bool, stop func() error) ([]byte, *Error) {
+	e := jsonEncoder{dst: dst, pretty: pretty, start: len(dst), turns: turns{stop: stop}}
 	if v.Kind() == KindBytes {
 		e.wholeBytes(v.AsBytes())
 	} else {
@@ -110,6 +123,7 @@ type jsonEncoder struct {
 	dst    []byte
 	start  int
 	pretty bool
+	turns  turns
 	err    *Error
 }
 
@@ -140,6 +154,10 @@ func (e *jsonEncoder) value(v Value, depth int) {
 	}
 	if len(e.dst)-e.start > MaxText {
 		e.err = Errorf(CodeOverflow, "JSON text over %d bytes", MaxText)
+		return
+	}
+	if err := e.turns.next(); err != nil {
+		e.err = asError(err, CodeCancelled)
 		return
 	}
 	switch v.Kind() {
@@ -191,7 +209,7 @@ func (e *jsonEncoder) container(v Value, depth int) {
 			return
 		}
 		e.sequence(int(r.Len()), depth, func(i int) {
-			e.dst = strconv.AppendInt(e.dst, r.Start+int64(i), 10)
+			e.value(Int(r.Start+int64(i)), depth+1)
 		})
 	case KindRecord:
 		e.record(v.AsRecord(), depth)

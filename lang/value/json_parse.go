@@ -18,9 +18,16 @@ const MaxDepth = 500
 // becomes a table; a repeated key keeps its first position and last value.
 // Objects of one document share shapes, and small objects share memory. What
 // is wrong is an arg_error that tells line and column.
-func ParseJSON(src string) (Value, *Error) {
-	p := jsonParser{s: src}
+func ParseJSON(src string) (Value, *Error) { return ParseJSONUntil(src, nil) }
+
+// ParseJSONUntil is ParseJSON that an error of stop, which is asked now and
+// then, ends.
+func ParseJSONUntil(src string, stop func() error) (Value, *Error) {
+	p := jsonParser{s: src, turns: turns{stop: stop}}
 	v, ok := p.document()
+	if p.halted != nil {
+		return Null, asError(p.halted, CodeCancelled)
+	}
 	if !ok {
 		line, col := lineCol(src, p.at)
 		return Null, Errorf(CodeArg, "invalid JSON at line %d column %d: %s", line, col, p.why)
@@ -61,6 +68,9 @@ type jsonParser struct {
 	stack []Value
 	guess []*Shape // by depth: the shape of the last object there
 	slab  slab
+
+	turns  turns
+	halted error // what turns gave
 }
 
 func (p *jsonParser) fail(why string) bool {
@@ -97,6 +107,9 @@ func (p *jsonParser) document() (Value, bool) {
 func (p *jsonParser) value(depth int) (Value, bool) {
 	if p.at >= len(p.s) {
 		return Null, p.fail("unexpected end")
+	}
+	if p.halted = p.turns.next(); p.halted != nil {
+		return Null, false
 	}
 	switch c := p.s[p.at]; c {
 	case '{':

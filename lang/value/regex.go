@@ -1,6 +1,7 @@
 package value
 
 import (
+	"errors"
 	"regexp"
 	"unsafe"
 )
@@ -52,20 +53,46 @@ func (r *Regex) Find(s string) []int {
 	return r.re.FindStringIndex(s)
 }
 
-// FindAll are the whole matches from left to right, at most so many.
-func (r *Regex) FindAll(s string, most int) []string {
+// FindAll are the whole matches from left to right, at most so many. An error
+// of stop, which is asked now and then, ends the search.
+func (r *Regex) FindAll(s string, most int, stop func() error) (all []string, err error) {
+	asked := turns{stop: stop}
 	if !r.fast.simple() {
 		if r.fast.cannotMatch(s) {
-			return nil
+			return nil, nil
 		}
-		return r.re.FindAllString(s, most)
+		if !r.Slow(s) {
+			return r.re.FindAllString(s, most), nil
+		}
+		_, err = r.each(s, func(match string) (string, error) {
+			if len(all) == most {
+				return "", errEnough
+			}
+			all = append(all, match)
+			return "", asked.next()
+		})
+		if err == errEnough {
+			err = nil
+		}
+		return all, err
 	}
-	var all []string
 	for start, end := r.fast.find(s, 0); start >= 0 && len(all) < most; start, end = r.fast.find(s, end) {
+		if err := asked.next(); err != nil {
+			return nil, err
+		}
 		all = append(all, s[start:end])
 	}
-	return all
+	return all, nil
 }
+
+var errEnough = errors.New("enough matches")
+
+// Slow reports whether a search in s may take long without a match at which it
+// can be stopped.
+func (r *Regex) Slow(s string) bool { return len(s) > slowText && !r.fast.simple() }
+
+// slowText is how many bytes the engine searches in some tens of milliseconds.
+const slowText = 1 << 20
 
 // Groups are the places of the first match and its groups in pairs, -1 where a
 // group took no part; nil without a match.

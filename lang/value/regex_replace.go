@@ -70,7 +70,12 @@ func (w *replacing) simple(f fastRegex) (string, error) {
 type halted struct{ err error }
 
 // engine replaces by rep as it stands.
-func (w *replacing) engine(r *Regex) (out string, err error) {
+func (w *replacing) engine(r *Regex) (string, error) {
+	return r.each(w.s, func(match string) (string, error) { return w.rep, w.next(match) })
+}
+
+// each replaces every match by what f gives for it, until f gives an error.
+func (r *Regex) each(s string, f func(match string) (string, error)) (out string, err error) {
 	defer func() {
 		switch cause := recover().(type) {
 		case nil:
@@ -80,10 +85,11 @@ func (w *replacing) engine(r *Regex) (out string, err error) {
 			panic(cause)
 		}
 	}()
-	return r.re.ReplaceAllStringFunc(w.s, func(match string) string {
-		if err := w.next(match); err != nil {
+	return r.re.ReplaceAllStringFunc(s, func(match string) string {
+		with, err := f(match)
+		if err != nil {
 			panic(halted{err})
 		}
-		return w.rep
+		return with
 	}), nil
 }

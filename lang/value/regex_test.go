@@ -2,6 +2,7 @@ package value
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,7 +49,7 @@ func TestRegex(t *testing.T) {
 			}
 			continue
 		}
-		if diff := cmp.Diff(c.want, v.AsRegex().FindAll(c.s, len(c.s)+1)); diff != "" {
+		if diff := cmp.Diff(c.want, findAll(t, v.AsRegex(), c.s)); diff != "" {
 			t.Errorf("%s on %q: %s", c.re, c.s, diff)
 		}
 	}
@@ -79,7 +80,7 @@ func TestRegexFastPathsAgreeWithTheEngine(t *testing.T) {
 		}
 		r := v.AsRegex()
 		for _, s := range texts {
-			if diff := cmp.Diff(r.re.FindAllString(s, -1), r.FindAll(s, len(s)+1)); diff != "" {
+			if diff := cmp.Diff(r.re.FindAllString(s, -1), findAll(t, r, s)); diff != "" {
 				t.Errorf("%q on %q, all: %s", pattern, s, diff)
 			}
 			if diff := cmp.Diff(r.re.FindStringIndex(s), r.Find(s)); diff != "" {
@@ -139,6 +140,35 @@ func TestReplaceEnds(t *testing.T) {
 		}
 		if _, err := r.Replace(s, "x", func() error { return stopped }); err != stopped {
 			t.Errorf("%s: got %v, want what stop said", pattern, err)
+		}
+	}
+}
+
+func findAll(t *testing.T, r *Regex, s string) []string {
+	t.Helper()
+	all, err := r.FindAll(s, len(s)+1, nil)
+	if err != nil {
+		t.Fatalf("%s in %.20q: %v", r.Src, s, err)
+	}
+	return all
+}
+
+// A long text is searched in another way than a short one.
+func TestLongText(t *testing.T) {
+	unit := "ab12 é;\n"
+	short, long := strings.Repeat(unit, 10), strings.Repeat(unit, slowText/len(unit)+10)
+	for _, pattern := range []string{`[a-z]+\d`, `\b`, `x*`, `^`, `(?m)^a`, `\w+ é`, `;|$`} {
+		r := must(NewRegex(pattern)).AsRegex()
+		if r.Slow(short) || !r.Slow(long) {
+			t.Fatalf("%s: slow in a short text %v, in a long one %v", pattern, r.Slow(short), r.Slow(long))
+		}
+		for _, s := range []string{short, long} {
+			if got, want := findAll(t, r, s), r.re.FindAllString(s, -1); !slices.Equal(got, want) {
+				t.Errorf("%s in %d bytes: got %d matches, want %d", pattern, len(s), len(got), len(want))
+			}
+			if got, err := r.FindAll(s, 3, nil); err != nil || !slices.Equal(got, r.re.FindAllString(s, 3)) {
+				t.Errorf("%s in %d bytes, three: got %q %v", pattern, len(s), got, err)
+			}
 		}
 	}
 }

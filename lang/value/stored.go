@@ -56,6 +56,8 @@ type Codec struct {
 	PutBlob func(Blob) (ref string, err error)
 	// OpenBlob finds content of n bytes again.
 	OpenBlob func(ref string, n int64) (Blob, error)
+	// Stop, if it is set, is asked now and then; an error ends the storing.
+	Stop func() error
 	// Depth is how deep the stored value lies within another one.
 	Depth int
 	// Closure and LoadClosure write and read what only the engine knows. depth is
@@ -82,7 +84,7 @@ func AppendStored(dst []byte, v Value, c *Codec) ([]byte, error) {
 	if c == nil {
 		c = &Codec{}
 	}
-	w := storedWriter{codec: c, dst: append(dst, storedVersion), start: len(dst)}
+	w := storedWriter{codec: c, dst: append(dst, storedVersion), start: len(dst), turns: turns{stop: c.Stop}}
 	if err := w.value(v, c.Depth); err != nil {
 		return dst, err
 	}
@@ -94,6 +96,7 @@ type storedWriter struct {
 	dst    []byte
 	start  int
 	shapes map[*Shape]uint64
+	turns  turns
 }
 
 func (w *storedWriter) tag(t byte)       { w.dst = append(w.dst, t) }
@@ -118,6 +121,9 @@ func (w *storedWriter) value(v Value, depth int) error {
 	}
 	if len(w.dst)-w.start > StoredLimit {
 		return &NotStorable{v.Kind(), fmt.Sprintf("it takes more than %d MiB", StoredLimit>>20)}
+	}
+	if err := w.turns.next(); err != nil {
+		return err
 	}
 	switch k := v.Kind(); k {
 	case KindNull:

@@ -1,0 +1,59 @@
+package builtin_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"shoal.dev/shoal/lang/builtin"
+	"shoal.dev/shoal/lang/interp"
+	"shoal.dev/shoal/lang/value"
+)
+
+// evaluateText runs src with text bound to the name text.
+func evaluateText(t *testing.T, src, text string) (value.Value, error) {
+	t.Helper()
+	s := interp.NewState("/", nil)
+	s.Bind("text", value.Str(text))
+	p, perr := interp.Parse(src, s.Names(), builtin.Library())
+	if perr != nil {
+		t.Fatalf("%s: %v", src, perr)
+	}
+	return p.Run(context.Background(), interp.Run{State: s, Host: &interp.Host{}})
+}
+
+// Documents that a library would parse for minutes are refused.
+func TestLongDocuments(t *testing.T) {
+	for src, text := range map[string]string{
+		"yaml.parse(text)": strings.Repeat("- a\n", 5<<20),
+		"toml.parse(text)": strings.Repeat("#\n", 5<<20),
+	} {
+		_, err := evaluateText(t, src, text)
+		e, ok := err.(*value.Error)
+		if !ok || e.Code != value.CodeOverflow || !strings.Contains(e.Msg, "at most") || e.Hint == "" {
+			t.Errorf("%s: got %v", src, err)
+		}
+		if v, err := evaluateText(t, src, "a: 1\n"[:0]); err != nil {
+			t.Errorf("%s of nothing: got %v %v", src, v, err)
+		}
+	}
+}
+
+// Long texts are searched apart from the run; what is found is the same.
+func TestSearchInLongText(t *testing.T) {
+	text := strings.Repeat("key=value ", 200_000) + "last=one"
+	for src, want := range map[string]string{
+		`text.matches(regex("[a-z]+=[a-z]+")).len()`:             "200001",
+		`text.match(regex("l[a-z]+=[a-z]+"))`:                    `"last=one"`,
+		`text.captures(regex("(?<k>l[a-z]+)=([a-z]+)")).k`:       `"last"`,
+		`text.replace(regex("[a-z]+=value "), "")`:               `"last=one"`,
+		`text.replace(regex("([a-z]+)=([a-z]+) ?"), "").len()`:   "0",
+		`text.replace(regex("([a-z]+)=([a-z]+) ?"), "$2").len()`: "1000003",
+		`text.match(regex("nothing=[0-9]+"))`:                    "null",
+	} {
+		v, err := evaluateText(t, src, text)
+		if got := value.Inline(v); err != nil || got != want {
+			t.Errorf("%s: got %s %v, want %s", src, got, err, want)
+		}
+	}
+}
