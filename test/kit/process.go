@@ -69,6 +69,16 @@ func stat(pid int) (comm string, rest []string) {
 	return text[open+1 : shut], strings.Fields(text[shut+1:])
 }
 
+// parent is the process's parent, 0 when there is none such.
+func parent(pid int) int {
+	_, rest := stat(pid)
+	if len(rest) < 2 {
+		return 0
+	}
+	ppid, _ := strconv.Atoi(rest[1])
+	return ppid
+}
+
 // Children lists the direct children of a process, ended ones included.
 func Children(parent int) []Process {
 	dirs, _ := filepath.Glob("/proc/[0-9]*")

@@ -124,11 +124,17 @@ func (w *World) Paths() link.Paths {
 	return p
 }
 
-// Kernels lists the kernels that live in this world, by whomever started.
+// Kernels lists the kernels that live in this world, by whomever started. What a
+// kernel has forked looks like another one until it becomes its program.
 func (w *World) Kernels() []Process {
+	exe := filepath.Join(w.Bin, "shoal-kernel")
+	runs := func(pid int) bool {
+		is, _ := os.Readlink("/proc/" + itoa(pid) + "/exe")
+		return is == exe
+	}
 	var out []Process
 	for _, p := range Processes(w.Root) {
-		if exe, _ := os.Readlink("/proc/" + itoa(p.PID) + "/exe"); exe == filepath.Join(w.Bin, "shoal-kernel") {
+		if runs(p.PID) && !runs(parent(p.PID)) {
 			out = append(out, p)
 		}
 	}
