@@ -26,7 +26,6 @@ type askCall[R any] struct {
 	req      messages.Request[R]
 	out      func(R) (json.RawMessage, *messages.Error)
 	deadline time.Duration // 0: as long as the caller waits
-	once     bool          // never send the request again: its effect may have happened
 	gone     func()        // tells that the caller is gone; may be nil
 	left     atomic.Bool   // the caller is gone
 
@@ -56,10 +55,6 @@ func (c *askCall[R]) Wait(ctx context.Context) (json.RawMessage, *messages.Error
 			return c.out(r)
 		case !errors.As(err, &failed) || ctx.Err() != nil:
 			return nil, c.lost(err)
-		case c.once:
-			return nil, messages.Errorf(messages.CodeInterrupted,
-				"what served the call was restarted; look at the state before you repeat it").
-				With(map[string]string{"reason": "actor_lost"})
 		}
 		select {
 		case <-ctx.Done():

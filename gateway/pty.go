@@ -82,11 +82,9 @@ func (p openPTYParams) alone() bool {
 	return reflect.ValueOf(p).IsZero()
 }
 
-// ptyCall asks the terminals, without asking again when one is restarted: the
-// keys may have been typed.
+// ptyCall asks the terminals.
 func ptyCall[R any](b *backend, req messages.Request[R], waits bool) wire.Call {
 	c := ask(b, b.g.o.To.PTYs, req, encoded[R])
-	c.once = true
 	if waits {
 		c.deadline = askDeadline + messages.PTYWaitMax*1e6
 	}
@@ -114,7 +112,7 @@ func (b *backend) sendPTY(p sendPTYParams) (wire.Call, *messages.Error) {
 		return nil, err
 	}
 	return ptyCall(b, messages.SendPTY{
-		Session: b.session, Reader: b.conn, PTY: ptyID(p.PTY), Input: p.Input, Wait: p.Wait,
+		Session: b.session, Reader: b.conn, PTY: ptyID(p.PTY), Input: p.Input, Wait: p.Wait, Seq: b.calls.Add(1),
 	}, p.Wait != nil), nil
 }
 
@@ -173,7 +171,6 @@ func (b *backend) holdPTY(p holdPTYParams) (wire.Call, *messages.Error) {
 	}, false), nil
 }
 
-
 type recordPTYParams struct {
 	PTY string `json:"pty_id" wire:"required"`
 }
@@ -188,7 +185,7 @@ type closePTYParams struct {
 }
 
 func (b *backend) closePTY(p closePTYParams) (wire.Call, *messages.Error) {
-	return ptyCall(b, messages.ClosePTY{Session: b.session, PTY: ptyID(p.PTY)}, false), nil
+	return ptyCall(b, messages.ClosePTY{Session: b.session, PTY: ptyID(p.PTY), Key: b.key()}, false), nil
 }
 
 func (b *backend) listPTYs(noParams) (wire.Call, *messages.Error) {

@@ -105,6 +105,9 @@ type SendPTY struct {
 	PTY     PTYID
 	Input   json.RawMessage
 	Wait    *PTYWait
+	// Seq rises with every send of the reader, so that one that comes again is
+	// typed once, and in its order. 0 is always typed.
+	Seq uint64
 }
 
 // Reply pairs SendPTY with its answer.
@@ -276,6 +279,7 @@ type PTYResized struct {
 type ClosePTY struct {
 	Session SessionName
 	PTY     PTYID
+	Key     string // the same again is answered again; may be empty
 }
 
 // Reply pairs ClosePTY with its answer.

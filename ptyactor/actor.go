@@ -45,6 +45,10 @@ func (a *registryActor) Receive(ctx actor.Context) {
 	case messages.RecordPTY:
 		a.pass(ctx, msg.PTY, msg.Session)
 	case messages.ClosePTY:
+		if c := a.reg.closingBy(msg.Key); c != nil {
+			a.later(ctx, func() any { return c.wait() })
+			return
+		}
 		a.pass(ctx, msg.PTY, msg.Session)
 	}
 }
@@ -151,7 +155,7 @@ func (t *terminal) Receive(ctx actor.Context) {
 	case messages.RecordPTY:
 		later(t.sys, ctx.Sender(), func() any { return answer(t.host.Recorded()) })
 	case messages.ClosePTY:
-		t.close(ctx)
+		t.close(ctx, msg.Key)
 	}
 }
 
@@ -166,11 +170,12 @@ func (t *terminal) send(ctx actor.Context, msg messages.SendPTY) {
 }
 
 // close ends the terminal, and then the actor.
-func (t *terminal) close(ctx actor.Context) {
+func (t *terminal) close(ctx actor.Context, key string) {
 	self, sys, reg, id := ctx.Self(), t.sys, t.reg, t.id
+	closing := reg.beginClose(key)
 	later(sys, ctx.Sender(), func() any {
 		closed, refused := reg.Close(context.Background(), id)
 		sys.Root().Stop(self)
-		return answer(closed, refused)
+		return closing.end(answer(closed, refused))
 	})
 }

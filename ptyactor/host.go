@@ -62,6 +62,7 @@ type Host struct {
 	exit      *messages.PTYExit
 	gone      bool // Close has begun
 	held      lease
+	sends     map[string]*sends
 	recording *messages.PTYRecording // what was recorded, once the child has ended
 
 	notice    *time.Timer
@@ -89,7 +90,7 @@ func open(cfg Config, id messages.PTYID, req messages.OpenPTY, publish func(json
 		record: record, publish: publish, log: cfg.Log,
 		pumped: make(chan struct{}), reaped: make(chan struct{}), closed: make(chan struct{}),
 		screen: cfg.Engine.New(req.Cols, req.Rows, req.Scrollback),
-		outAt:  now, changedAt: now, waits: map[*waiter]struct{}{}, readers: map[string]uint64{},
+		outAt:  now, changedAt: now, waits: map[*waiter]struct{}{}, readers: map[string]uint64{}, sends: map[string]*sends{},
 	}
 	h.writer = startWriter(dev.master, inputTimeout, h.typed)
 	go h.pump()
@@ -312,32 +313,36 @@ func (h *Host) Send(ctx context.Context, req messages.SendPTY) (messages.PTYSent
 	return start(ctx)
 }
 
+// finishSend waits for the rest of a send.
+type finishSend func(context.Context) (messages.PTYSent, *messages.Error)
+
 // queue puts the input into the writer's queue before it returns, which keeps
-// the order of sends; the function it returns waits for the rest.
-func (h *Host) queue(req messages.SendPTY) (func(context.Context) (messages.PTYSent, *messages.Error), *messages.Error) {
+// the order of sends; the function it returns waits for the rest. A send that
+// comes again is the same send.
+func (h *Host) queue(req messages.SendPTY) (finishSend, *messages.Error) {
 	items, bad := parseInput(req.Input)
 	if bad != nil {
 		return nil, bad
 	}
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.gone {
-		h.mu.Unlock()
 		return nil, unknown(h.id)
 	}
+	if again, err := h.againLocked(req); again != nil || err != nil {
+		return again, err
+	}
 	if refused := h.mayTypeLocked(req.Reader); refused != nil {
-		h.mu.Unlock()
 		return nil, refused
 	}
 	pieces, bad := h.encodeLocked(items)
 	if bad != nil {
-		h.mu.Unlock()
 		return nil, bad
 	}
 	var wait *waiter
 	if req.Wait != nil {
 		var err *messages.Error
 		if wait, err = h.newWaiterLocked(*req.Wait, &sentInput{shot: h.snapshotLocked(), first: h.firstLineLocked(), echo: printable(items)}); err != nil {
-			h.mu.Unlock()
 			return nil, err
 		}
 	}
@@ -346,8 +351,7 @@ func (h *Host) queue(req messages.SendPTY) (func(context.Context) (messages.PTYS
 	if wait != nil {
 		h.addLocked(wait)
 	}
-	h.mu.Unlock()
-	return func(ctx context.Context) (messages.PTYSent, *messages.Error) {
+	return h.rememberLocked(req, func(ctx context.Context) (messages.PTYSent, *messages.Error) {
 		if j == nil {
 			sent.Blocked = true
 		} else {
@@ -359,7 +363,7 @@ func (h *Host) queue(req messages.SendPTY) (func(context.Context) (messages.PTYS
 			sent.Screen = &shown
 		}
 		return sent, nil
-	}, nil
+	}), nil
 }
 
 // encodeLocked is the items as the program wants them now.

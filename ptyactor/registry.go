@@ -45,6 +45,9 @@ type Registry struct {
 	cells  int
 	perWho map[messages.Principal]int
 	ended  bool
+	// closings are the newest calls that closed a terminal, by their keys.
+	closings map[string]*closing
+	keys     []string // oldest first
 }
 
 // NewRegistry returns an empty registry.
@@ -58,7 +61,7 @@ func NewRegistry(cfg Config) *Registry {
 	if cfg.Max <= 0 {
 		cfg.Max = messages.PTYTotalMax
 	}
-	return &Registry{cfg: cfg, hosts: map[messages.PTYID]*Host{}, perWho: map[messages.Principal]int{}}
+	return &Registry{cfg: cfg, hosts: map[messages.PTYID]*Host{}, perWho: map[messages.Principal]int{}, closings: map[string]*closing{}}
 }
 
 // Open starts a terminal. It blocks for as long as starting a process takes.

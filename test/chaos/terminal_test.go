@@ -1,0 +1,102 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"shoal.dev/shoal/kernel"
+	"shoal.dev/shoal/test/kit"
+)
+
+// terminalKills is how often a terminal's actor is killed while its program
+// repaints.
+const terminalKills = 100
+
+// TestTerminalActorIsKilled kills the actor of a terminal while vim repaints and
+// keys arrive. The caller notices nothing: every key arrives, once and in order;
+// vim is the same process at the end, and its screen is right.
+func TestTerminalActorIsKilled(t *testing.T) {
+	if _, err := exec.LookPath("vim"); err != nil {
+		t.Skip("no vim: ", err)
+	}
+	goroutines, descriptors := runtime.NumGoroutine(), kit.Descriptors(os.Getpid())
+	w := kit.NewWorld(t, bin)
+	k, err := kernel.Start(kernel.Options{Paths: w.Paths(), Environ: w.Env, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := w.Raw("s")
+	defer func() {
+		raw.Close()
+		if err := k.Stop(context.Background()); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+		checkNothingLeft(t, w, goroutines, descriptors)
+	}()
+	v := &typist{t: t, raw: raw}
+	opened := raw.Must("pty.open", kit.Args{"cmd": "vim", "args": []string{"-u", "NONE", "-N", "-n", "text"}})
+	v.pty = opened.At("pty_id").Str()
+	v.read(kit.Args{"text": "~", "timeout_ms": 20000})
+	victim := "kernel/ptys/" + strings.Replace(v.pty, ":", "-", 1)
+	for i := range terminalKills {
+		call := raw.Start("pty.send", kit.Args{"pty_id": v.pty, "input": []any{
+			fmt.Sprintf("oline %03d", i), kit.Args{"key": "Escape"}, kit.Args{"key": "Ctrl-L"},
+		}})
+		switch {
+		case i%10 == 9: // and the one above, which starts it again
+			k.Actors().Kill("kernel/ptys")
+		case i%2 == 0:
+			k.Actors().KillStop(victim)
+		default:
+			k.Actors().Kill(victim)
+		}
+		call.Must()
+	}
+	v.check(w, opened.At("pid").Int())
+}
+
+// typist types into a terminal.
+type typist struct {
+	t   *testing.T
+	raw *kit.Raw
+	pty string
+}
+
+func (v *typist) read(wait kit.Args) kit.Val {
+	return v.raw.Must("pty.read", kit.Args{"pty_id": v.pty, "wait": wait})
+}
+
+// check holds vim's file and screen against what was typed.
+func (v *typist) check(w *kit.World, pid int64) {
+	v.read(kit.Args{"stable_ms": 200, "timeout_ms": 10000})
+	v.raw.Must("pty.send", kit.Args{"pty_id": v.pty, "input": []any{":w", kit.Args{"key": "Enter"}}, "wait": kit.Args{"text": "written", "timeout_ms": 10000}})
+	text, err := os.ReadFile(w.Work + "/text")
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	var want []string
+	for i := range terminalKills {
+		want = append(want, fmt.Sprintf("line %03d", i))
+	}
+	if diff := cmp.Diff(want, strings.Split(strings.TrimSpace(string(text)), "\n")); diff != "" {
+		v.t.Errorf("what vim got (-typed +got):\n%s", diff)
+	}
+	s := v.read(kit.Args{"stable_ms": 200, "timeout_ms": 10000})
+	if s.At("pid").Int() != pid || !s.At("alive").Bool() {
+		v.t.Errorf("got %v, want vim %d alive", s, pid)
+	}
+	rows := s.At("screen").Strs()
+	for y, line := range want[len(want)-(len(rows)-1):] {
+		if rows[y] != line {
+			v.t.Errorf("row %d shows %q, want %q", y, rows[y], line)
+		}
+	}
+}
