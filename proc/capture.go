@@ -20,11 +20,21 @@ func (r *Runner) newCapture(memCap, spillCap int64) *Capture {
 	if spillCap <= 0 {
 		spillCap = r.opts.Limits.SpillCap
 	}
-	return &Capture{runner: r, s: store{memCap: memCap, cap: max(memCap, spillCap), dir: r.opts.SpillDir}}
+	c := &Capture{runner: r, s: store{memCap: memCap, cap: max(memCap, spillCap), dir: r.opts.SpillDir, disk: &r.budget.disk}}
+	c.s.memory = shareFor(c, &r.budget.memory)
+	return c
 }
 
 // Len is how many bytes are kept.
 func (c *Capture) Len() int64 { kept, _, _ := c.s.sizes(); return kept }
+
+// lost is why bytes could not be kept, other than that there are too many of
+// this stream; nil if none were lost so.
+func (c *Capture) lost() error {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	return c.s.spillErr
+}
 
 // Total is how many bytes were written; what exceeds Len was dropped.
 func (c *Capture) Total() int64 { _, total, _ := c.s.sizes(); return total }

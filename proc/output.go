@@ -32,7 +32,8 @@ func (r *Runner) OpenOutput(task uint64, onGrow func(Stream)) *TaskOutput {
 	t := &TaskOutput{tail: &tail{pool: r.tails, task: task}}
 	make1 := func(which Stream) *Output {
 		o := &Output{which: which, tail: t.tail, onGrow: onGrow}
-		o.s = store{memCap: r.opts.Limits.CaptureCap, cap: r.opts.Limits.SpillCap, dir: r.opts.SpillDir}
+		o.s = store{memCap: r.opts.Limits.CaptureCap, cap: r.opts.Limits.SpillCap, dir: r.opts.SpillDir, disk: &r.budget.disk}
+		o.s.memory = shareFor(o, &r.budget.memory)
 		return o
 	}
 	t.Stdout, t.Stderr = make1(Stdout), make1(Stderr)

@@ -233,8 +233,11 @@ func (x *running) conclude(cancelled bool) {
 	}
 	for _, c := range []*Capture{x.res.Stdout, x.res.Stderr} {
 		if kept, total := c.Len(), c.Total(); kept < total {
-			x.res.Notes = append(x.res.Notes, Note{Code: NoteTruncated,
-				Msg: "kept " + strconv.FormatInt(kept, 10) + " of " + strconv.FormatInt(total, 10) + " bytes"})
+			msg := "kept " + strconv.FormatInt(kept, 10) + " of " + strconv.FormatInt(total, 10) + " bytes"
+			if err := c.lost(); err != nil {
+				msg += ": " + err.Error()
+			}
+			x.res.Notes = append(x.res.Notes, Note{Code: NoteTruncated, Msg: msg})
 		}
 	}
 	if wantsTerminal(x.res.Stderr.Tail(8 << 10)) {

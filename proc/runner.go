@@ -18,6 +18,10 @@ type Limits struct {
 	CaptureCap int64         // bytes of one stream kept in memory
 	SpillCap   int64         // bytes of one stream kept in all; later ones are counted only
 	Drain      time.Duration // how long an open pipe delays a finished command
+
+	// What all streams together may have in memory and in files, in bytes. Beyond
+	// the memory they go to files; beyond the files they are counted only.
+	Memory, Disk int64
 }
 
 // The defaults of Limits.
@@ -25,6 +29,8 @@ const (
 	DefaultCaptureCap = 16 << 20
 	DefaultSpillCap   = 1 << 30
 	DefaultDrain      = 100 * time.Millisecond
+	DefaultMemory     = 256 << 20
+	DefaultDisk       = 8 << 30
 )
 
 // Options configure a Runner.
@@ -50,11 +56,12 @@ type Options struct {
 // Runner starts processes for one kernel. Its methods may be called from any
 // goroutine.
 type Runner struct {
-	opts  Options
-	log   *slog.Logger
-	null  *os.File
-	tails *tailPool
-	paths pathCache
+	opts   Options
+	budget *budget
+	log    *slog.Logger
+	null   *os.File
+	tails  *tailPool
+	paths  pathCache
 
 	seq atomic.Uint64
 
@@ -85,6 +92,12 @@ func New(opts Options) (*Runner, error) {
 	if opts.Limits.Drain <= 0 {
 		opts.Limits.Drain = DefaultDrain
 	}
+	if opts.Limits.Memory <= 0 {
+		opts.Limits.Memory = DefaultMemory
+	}
+	if opts.Limits.Disk <= 0 {
+		opts.Limits.Disk = DefaultDisk
+	}
 	for _, dir := range []string{opts.RunDir, opts.SpillDir} {
 		if dir == "" {
 			continue
@@ -98,15 +111,16 @@ func New(opts Options) (*Runner, error) {
 		return nil, fmt.Errorf("new runner: %w", err)
 	}
 	r := &Runner{
-		opts:  opts,
-		log:   opts.Log,
-		null:  null,
-		tails: newTailPool(opts.RunDir, opts.Mask),
-		own:   map[int]bool{},
-		trees: map[*Tree]struct{}{},
-		usage: map[string]Usage{},
-		open:  map[io.Closer]struct{}{},
-		stop:  make(chan struct{}),
+		opts:   opts,
+		budget: newBudget(opts.Limits.Memory, opts.Limits.Disk),
+		log:    opts.Log,
+		null:   null,
+		tails:  newTailPool(opts.RunDir, opts.Mask),
+		own:    map[int]bool{},
+		trees:  map[*Tree]struct{}{},
+		usage:  map[string]Usage{},
+		open:   map[io.Closer]struct{}{},
+		stop:   make(chan struct{}),
 	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)

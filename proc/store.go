@@ -19,7 +19,8 @@ type segment struct {
 }
 
 // store is an append-only byte log: the first bytes in memory, then in a file
-// shared by reference, then only counted. One goroutine appends at a time; any
+// shared by reference, then only counted. How much is in memory the budget of all
+// stores says too. One goroutine appends at a time; any
 // may read.
 type store struct {
 	mu       sync.Mutex
@@ -30,6 +31,8 @@ type store struct {
 	memCap   int64
 	cap      int64
 	dir      string
+	memory   *share     // of what all stores may have there
+	disk     *allowance // of all stores
 	spill    *spillFile
 	spillErr error
 	closed   bool
@@ -49,8 +52,8 @@ func (s *store) addLocked(p []byte) (segs []segment, retained bool) {
 		return nil, false
 	}
 	p = p[:min(int64(len(p)), max(0, s.cap-s.kept))]
-	if room := s.memCap - s.resident; room > 0 && len(p) > 0 {
-		head := p[:min(int64(len(p)), room)]
+	if room := s.memory.keep(min(int64(len(p)), max(0, s.memCap-s.resident))); room > 0 {
+		head := p[:room]
 		segs = append(segs, s.pushLocked(segment{n: int64(len(head)), mem: head}))
 		s.resident += int64(len(head))
 		p, retained = p[len(head):], true
@@ -59,7 +62,7 @@ func (s *store) addLocked(p []byte) (segs []segment, retained bool) {
 		return segs, retained
 	}
 	if s.spill == nil {
-		if s.spill, s.spillErr = newSpillFile(s.dir); s.spillErr != nil {
+		if s.spill, s.spillErr = newSpillFile(s.dir, s.disk); s.spillErr != nil {
 			return segs, retained
 		}
 	}
@@ -171,6 +174,7 @@ func (s *store) close() {
 		return
 	}
 	s.closed = true
+	s.memory.release()
 	for _, seg := range s.segs {
 		if seg.file != nil && seg.file != s.spill {
 			seg.file.release()
@@ -186,10 +190,11 @@ func (s *store) close() {
 type spillFile struct {
 	f    *os.File
 	size int64
+	disk *share
 	refs atomic.Int32
 }
 
-func newSpillFile(dir string) (*spillFile, error) {
+func newSpillFile(dir string, disk *allowance) (*spillFile, error) {
 	f, err := os.CreateTemp(dir, "spill-*")
 	if err != nil {
 		return nil, err
@@ -197,17 +202,21 @@ func newSpillFile(dir string) (*spillFile, error) {
 	// Nameless from the start: a killed kernel leaves nothing behind.
 	os.Remove(f.Name())
 	s := &spillFile{f: f}
+	s.disk = shareFor(s, disk)
 	s.refs.Store(1)
 	return s, nil
 }
 
 func (s *spillFile) append(p []byte) (int64, error) {
+	if err := s.disk.spill(int64(len(p))); err != nil {
+		return 0, err
+	}
 	off := s.size
 	n, err := s.f.WriteAt(p, off)
+	s.size += int64(n)
 	if err != nil {
 		return 0, err
 	}
-	s.size += int64(n)
 	return off, nil
 }
 
@@ -218,6 +227,7 @@ func (s *spillFile) retain() *spillFile {
 
 func (s *spillFile) release() {
 	if s.refs.Add(-1) == 0 {
+		s.disk.release()
 		s.f.Close()
 	}
 }
