@@ -333,7 +333,7 @@ func (r recorder) Touch(ctx context.Context, path string, at time.Time) error {
 	defer r.steps.end()
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return r.change(func() error { return r.Files.Touch(ctx, path, at) }, snapshot{path: settled(path)})
+		return r.change(func() error { return r.Files.Touch(ctx, path, at) }, r.look(settled(path), false))
 	}
 	return r.retime(real, func() error { return r.Files.Touch(ctx, path, at) })
 }
@@ -388,19 +388,19 @@ func (r recorder) Copy(ctx context.Context, src, dst string, recursive bool) err
 func (r recorder) copyTree(src, dst string, do func() error) error {
 	var there []snapshot
 	var made []string
-	err := filepath.WalkDir(src, func(path string, d fs.DirEntry, err error) error {
+	// What cannot be read stops the copy, which may have copied a part by then.
+	_ = filepath.WalkDir(src, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return err
+			return nil
 		}
 		rel, err := filepath.Rel(src, path)
 		if err != nil {
-			return err
+			return nil
 		}
 		to := filepath.Join(dst, rel)
 		p, err := printOf(to)
 		switch {
 		case err != nil:
-			return err
 		case p == nil:
 			made = append(made, settled(to))
 			if d.IsDir() {
@@ -416,10 +416,7 @@ func (r recorder) copyTree(src, dst string, do func() error) error {
 		}
 		return nil
 	})
-	if err != nil { // the copy says what is wrong
-		return do()
-	}
-	err = r.change(do, there...)
+	err := r.change(do, there...)
 	for _, path := range made {
 		err = both(err, r.made(path))
 	}

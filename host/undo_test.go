@@ -8,8 +8,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -347,9 +349,59 @@ func TestNothingChanged(t *testing.T) {
 	if err := b.files.Move(t.Context(), b.at("none"), b.at("f")); err == nil {
 		t.Error("the move should fail")
 	}
+	b.must(os.Symlink("nowhere/f", b.at("dangling")))
+	if err := b.files.Touch(t.Context(), b.at("dangling"), time.Now()); err == nil {
+		t.Error("the touch should fail")
+	}
 	b.must(b.files.WriteFile(t.Context(), "/dev/null", strings.NewReader("x"), interp.Truncate))
 	if steps := b.taken(); len(steps) != 0 {
 		t.Errorf("recorded: %v", steps)
+	}
+}
+
+// A copy that stops halfway can be undone as far as it went.
+func TestHalfACopy(t *testing.T) {
+	b := newBench(t)
+	b.furnish()
+	b.must(syscall.Mkfifo(b.at("d", "z"), 0o600)) // is not copied
+	before := b.state()
+	for _, to := range []string{"n", "m"} {
+		if err := b.files.Copy(t.Context(), b.at("d"), b.at(to), true); err == nil {
+			t.Fatal("the copy should fail")
+		}
+		if text(t, b.at(to, "e", "x")) != "deep" {
+			t.Fatal("nothing was copied")
+		}
+	}
+	b.must(b.undo(b.taken()))
+	b.same("undone", before)
+}
+
+// Every method that changes files is recorded; a new one is found by reflection.
+func TestEveryChangeIsRecorded(t *testing.T) {
+	reads := []string{"Lstat", "Stat", "ReadDir", "Open", "Real"}
+	methods := reflect.TypeFor[interp.Files]()
+	for i := range methods.NumMethod() {
+		name := methods.Method(i).Name
+		if slices.Contains(reads, name) {
+			continue
+		}
+		b := newBench(t)
+		b.furnish()
+		m := reflect.ValueOf(b.files).MethodByName(name)
+		in := args(m.Type(), b.dir) // paths that are not there
+		for k := range in {
+			if k == 1 && in[k].Kind() == reflect.String && name != "Mkdir" && name != "Touch" && name != "WriteFile" {
+				in[k] = reflect.ValueOf(b.at("f"))
+			}
+		}
+		out := m.Call(in)
+		if err, _ := out[len(out)-1].Interface().(error); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if len(b.taken()) == 0 {
+			t.Errorf("%s is not recorded", name)
+		}
 	}
 }
 
