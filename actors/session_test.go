@@ -231,7 +231,7 @@ func TestIdleSessionsLeaveMemoryAndComeBack(t *testing.T) {
 	g.attach("s")
 	finished(t, g.run("s", "let x = 1"))
 	g.clock.Store(int64(2 * idleTime))
-	if idle := g.sessions.idle(); len(idle) != 0 {
+	if idle := g.sessions.idle(idleTime); len(idle) != 0 {
 		t.Fatal("a session with a connection counts as idle")
 	}
 	ask(g, "", g.d.pid(SessionsName), messages.Request[messages.Done](messages.Detached{Session: "s", Conn: "conn-1"}))

@@ -19,6 +19,8 @@ const (
 	// idleTime is how long a session without connection, task or terminal
 	// stays in memory.
 	idleTime = 30 * time.Minute
+	// idleShort is the same while memory is short.
+	idleShort = time.Minute
 	// sweepTime is how often the registry looks for such sessions.
 	sweepTime = time.Minute
 	// reviveTime is how long a session whose actor was given up stays down
@@ -55,6 +57,8 @@ func NewSessions(st *SessionStore) func() actor.Actor {
 type (
 	// sweepIdle is its reminder to itself.
 	sweepIdle struct{}
+	// memoryShort asks to let sessions go earlier.
+	memoryShort struct{}
 	// sessionEnded says that a session is to leave memory.
 	sessionEnded struct{ h *sessionHost }
 )
@@ -79,11 +83,27 @@ func (s *sessions) Receive(ctx actor.Context) {
 	case sessionEnded:
 		s.ended(ctx, m.h)
 	case sweepIdle:
-		for _, h := range s.st.idle() {
-			s.ended(ctx, h)
-		}
+		s.letGo(ctx, idleTime)
 		s.sweepLater(ctx)
+	case memoryShort:
+		s.letGo(ctx, idleShort)
 	}
+}
+
+// letGo takes the sessions that nobody has used for so long out of memory.
+func (s *sessions) letGo(ctx actor.Context, unused time.Duration) {
+	for _, h := range s.st.idle(unused) {
+		s.ended(ctx, h)
+	}
+}
+
+// Relieve lets go of what the journal can give again: older values, and
+// sessions without connection. It is called while memory is short.
+func (st *SessionStore) Relieve() {
+	for _, h := range st.all() {
+		h.values.relieve()
+	}
+	st.d.Sys.Tell(st.d.pid(SessionsName), memoryShort{})
 }
 
 func (s *sessions) sweepLater(ctx actor.Context) {
@@ -247,9 +267,9 @@ func (st *SessionStore) list(p messages.Principal) messages.Sessions {
 	return out
 }
 
-// idle are the sessions that nobody has used for a while.
-func (st *SessionStore) idle() []*sessionHost {
-	limit := st.d.Now().Add(-idleTime)
+// idle are the sessions that nobody has used for so long.
+func (st *SessionStore) idle(unused time.Duration) []*sessionHost {
+	limit := st.d.Now().Add(-unused)
 	var gone []*sessionHost
 	for _, h := range st.all() {
 		h.mu.Lock()

@@ -29,33 +29,52 @@ type transcript struct {
 type kept struct {
 	num  uint64
 	v    value.Value
-	size int64
+	size int64 // in memory, about, in bytes
+	only bool  // the journal does not have it
 }
 
 func newTranscript(limit int64) *transcript {
 	return &transcript{limit: limit, order: list.New(), byNum: map[uint64]*list.Element{}}
 }
 
-// put remembers a value of the given stored size. A value that would fill the
-// whole budget is left to the journal.
-func (t *transcript) put(num uint64, v value.Value, size int64) {
-	size += 64
-	if size > t.limit/2 {
-		return
+// put remembers a value. One that would fill the whole budget is left to the
+// journal, if that has it.
+func (t *transcript) put(k kept) {
+	k.size += 64
+	if k.size > t.limit/2 {
+		if !k.only {
+			return
+		}
+		k.size = 0 // others need not go for what cannot be measured
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if e, ok := t.byNum[num]; ok {
+	if e, ok := t.byNum[k.num]; ok {
 		t.order.MoveToFront(e)
 		return
 	}
-	t.byNum[num] = t.order.PushFront(&kept{num, v, size})
-	t.size += size
+	t.byNum[k.num] = t.order.PushFront(&k)
+	t.size += k.size
 	for t.size > t.limit {
 		last := t.order.Back()
 		k := t.order.Remove(last).(*kept)
 		delete(t.byNum, k.num)
 		t.size -= k.size
+	}
+}
+
+// relieve forgets what the journal has.
+func (t *transcript) relieve() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for e := t.order.Front(); e != nil; {
+		next := e.Next()
+		if k := e.Value.(*kept); !k.only {
+			t.order.Remove(e)
+			delete(t.byNum, k.num)
+			t.size -= k.size
+		}
+		e = next
 	}
 }
 
@@ -87,7 +106,7 @@ func (h *sessionHost) keep(num uint64, v value.Value, stop func() error) message
 	if err != nil {
 		buf = append([]byte{outLost}, err.Error()...)
 	}
-	h.values.put(num, v, int64(len(buf)))
+	h.values.put(kept{num: num, v: v, size: codec.Memory, only: err != nil})
 	return messages.Row{Table: tableOut, Key: outKey(h.name, num), Value: buf}
 }
 
@@ -116,9 +135,12 @@ func (h *sessionHost) value(num uint64) (value.Value, *messages.Error) {
 	if err != nil {
 		return value.Null, messages.Errorf(messages.CodeInternal, "read out:%d: %v", num, err)
 	}
-	h.values.put(num, v, int64(len(raw)))
+	h.values.put(kept{num: num, v: v, size: int64(len(raw)) * loadedFactor})
 	return v, nil
 }
+
+// loadedFactor is about how many times its stored form a value takes in memory.
+const loadedFactor = 8
 
 // blob reads content by its val: ref.
 func (h *sessionHost) blob(ref string) (value.Value, *messages.Error) {

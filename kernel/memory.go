@@ -70,9 +70,14 @@ func programMemory() int64 {
 // idleCheck is how often the kernel looks whether it has become idle.
 const idleCheck = 5 * time.Second
 
-// keepMemory gives memory back to the system whenever the kernel has become
-// idle after work, and whenever much of it is free: the collector by itself
-// keeps a heap that was once needed.
+// relieveAt is how many bytes may live before what the journal can give again
+// is let go of.
+const relieveAt = 128 << 20
+
+// keepMemory lets go of what the journal can give again while much lives. It
+// gives memory back to the system whenever the kernel has become idle after
+// work, and whenever much of it is free: the collector by itself keeps a heap
+// that was once needed.
 func (k *Kernel) keepMemory() {
 	tick := time.NewTicker(idleCheck)
 	defer tick.Stop()
@@ -81,6 +86,9 @@ func (k *Kernel) keepMemory() {
 		case <-k.quit:
 			return
 		case <-tick.C:
+		}
+		if heapLive() > relieveAt {
+			k.sessions.Relieve()
 		}
 		now := k.store.LastRecord()
 		if now == before && now != given || metric("/memory/classes/heap/free:bytes") > freeMost {

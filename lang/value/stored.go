@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"time"
+	"unsafe"
 )
 
 // The stored form is a version byte and one value. A value is a tag and its
@@ -58,6 +59,8 @@ type Codec struct {
 	OpenBlob func(ref string, n int64) (Blob, error)
 	// Stop, if it is set, is asked now and then; an error ends the storing.
 	Stop func() error
+	// Memory is set to about how many bytes the value takes in memory.
+	Memory int64
 	// Depth is how deep the stored value lies within another one.
 	Depth int
 	// Closure and LoadClosure write and read what only the engine knows. depth is
@@ -85,7 +88,9 @@ func AppendStored(dst []byte, v Value, c *Codec) ([]byte, error) {
 		c = &Codec{}
 	}
 	w := storedWriter{codec: c, dst: append(dst, storedVersion), start: len(dst), turns: turns{stop: c.Stop}}
-	if err := w.value(v, c.Depth); err != nil {
+	err := w.value(v, c.Depth)
+	c.Memory = w.outOfLine + int64(len(w.dst)-w.start) + int64(w.turns.n)*int64(unsafe.Sizeof(Value{}))
+	if err != nil {
 		return dst, err
 	}
 	return w.dst, nil
@@ -97,6 +102,8 @@ type storedWriter struct {
 	start  int
 	shapes map[*Shape]uint64
 	turns  turns
+
+	outOfLine int64 // bytes in memory that are no part of dst
 }
 
 func (w *storedWriter) tag(t byte)       { w.dst = append(w.dst, t) }
@@ -243,6 +250,7 @@ func (w *storedWriter) str(s string) error {
 	if err != nil {
 		return fmt.Errorf("store text: %w", err)
 	}
+	w.outOfLine += int64(len(s))
 	w.tag(tagStrRef)
 	w.text(ref)
 	w.uint(uint64(len(s)))
@@ -252,7 +260,9 @@ func (w *storedWriter) str(s string) error {
 func (w *storedWriter) bytes(b *Bytes) error {
 	ref := ""
 	if b.Len() > storedInline {
-		ref = b.Ref()
+		if ref = b.Ref(); ref == "" {
+			w.outOfLine += int64(b.Len())
+		}
 		if w.codec.PutBlob != nil {
 			var err error
 			if ref, err = w.codec.PutBlob(b.Blob()); err != nil {

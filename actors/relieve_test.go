@@ -1,0 +1,77 @@
+package actors
+
+import (
+	"strings"
+	"testing"
+
+	"shoal.dev/shoal/lang/value"
+	"shoal.dev/shoal/messages"
+)
+
+// What a value takes in memory counts, not what its row takes: a long text lies
+// out of line, and small numbers are small there only.
+func TestTranscriptCountsMemory(t *testing.T) {
+	g := newRig(t)
+	g.attach("s")
+	h := g.sessions.get("s")
+	ints := make([]value.Value, 1000)
+	for name, c := range map[string]struct {
+		v     value.Value
+		least int64
+	}{
+		"text": {value.Str(strings.Repeat("x", 200_000)), 200_000},
+		"ints": {value.NewList(ints), 16_000},
+	} {
+		codec := h.codec()
+		if _, err := value.AppendStored(nil, c.v, codec); err != nil || codec.Memory < c.least || codec.Memory > 2*c.least {
+			t.Errorf("%s: %d bytes %v, want about %d", name, codec.Memory, err, c.least)
+		}
+	}
+	tr := newTranscript(1000)
+	tr.put(kept{num: 1, v: value.Int(1), size: 300})
+	tr.put(kept{num: 2, v: value.Int(2), size: 900})
+	tr.put(kept{num: 3, v: value.Int(3), size: 300})
+	tr.put(kept{num: 4, v: value.Int(4), size: 900, only: true})
+	tr.put(kept{num: 5, v: value.Int(5), size: 400})
+	for num, want := range map[uint64]bool{1: false, 2: false, 3: true, 4: true, 5: true} {
+		if _, got := tr.get(num); got != want {
+			t.Errorf("value %d is in memory: %v, want %v", num, got, want)
+		}
+	}
+	tr.relieve()
+	for num := range uint64(6) {
+		if _, got := tr.get(num); got != (num == 4) {
+			t.Errorf("relieved: value %d is in memory: %v", num, got)
+		}
+	}
+}
+
+// Memory that is short costs sessions their copies, and nothing else.
+func TestRelieve(t *testing.T) {
+	g := newRig(t)
+	g.attach("s")
+	g.attach("gone")
+	finished(t, g.run("s", "let x = [1, 2]; x"))
+	finished(t, g.run("gone", "let y = 3"))
+	ask(g, "", g.d.pid(SessionsName), messages.Request[messages.Done](messages.Detached{Session: "gone", Conn: "conn-1"}))
+	if _, kept := g.sessions.get("s").values.get(1); !kept {
+		t.Fatal("the value is not kept")
+	}
+	g.sessions.Relieve()
+	if _, kept := g.sessions.get("s").values.get(1); kept {
+		t.Error("the value is still in memory")
+	}
+	if v, err := g.sessions.get("s").value(1); err != nil || value.Inline(v) != "[1, 2]" {
+		t.Errorf("the value is lost: %v %v", v, err)
+	}
+	g.clock.Add(int64(2 * idleShort))
+	g.sessions.Relieve()
+	within(t, "the session without connection leaves memory", func() bool { return g.sessions.get("gone") == nil })
+	if g.sessions.get("s") == nil {
+		t.Error("a session with a connection has left memory")
+	}
+	g.attach("gone")
+	if got := g.render("gone", "y"); got != "3" {
+		t.Errorf("its binding: got %s", got)
+	}
+}
