@@ -42,7 +42,7 @@ var allowed = map[string][]string{
 	"cmd/shoal-kernel":   {"kernel", "link"},
 	"cmd/shoal-mcp":      {"link"},
 	"cmd/shoal-launch":   {},
-	"cmd/shoal":          {"lang", "lang/*", "host", "proc", "link", "wire", "messages", "leash", "journal"},
+	"cmd/shoal":          {"lang", "lang/*", "host", "proc", "link", "wire", "messages", "leash", "journal", "ptyactor/recording", "ptyactor/screen"},
 }
 
 type pkg struct {

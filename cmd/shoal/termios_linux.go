@@ -1,0 +1,9 @@
+package main
+
+import "golang.org/x/sys/unix"
+
+// The requests that read and change a terminal's settings.
+const (
+	getTermios = unix.TCGETS
+	setTermios = unix.TCSETS
+)

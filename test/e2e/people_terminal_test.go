@@ -1,0 +1,105 @@
+package e2e
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"shoal.dev/shoal/messages"
+	"shoal.dev/shoal/test/kit"
+)
+
+// What people do with a terminal from the command line.
+func TestPeopleSeeTerminals(t *testing.T) {
+	w := world(t)
+	w.StartKernel()
+	r := w.Raw("main")
+	const script = `printf '\033[1;31mred\033[0m <世界>\n'; read x; exit 3`
+	id := r.Must("pty.open", kit.Args{"cmd": "sh", "args": []string{"-c", script}, "cols": 40, "rows": 5, "record": true}).At("pty_id").Str()
+	n := strings.TrimPrefix(id, "pty:")
+	r.Must("pty.read", kit.Args{"pty_id": id, "wait": kit.Args{"text": "世界", "timeout_ms": 20000}})
+	shoal := func(args ...string) string {
+		t.Helper()
+		out, errs, status := w.Shoal(append(append([]string{"pty"}, args...), "--session", "main", "--state-dir", w.State)...)
+		if status != 0 {
+			t.Errorf("%v: status %d: %s", args, status, errs)
+		}
+		return out
+	}
+	if out := shoal("list"); !strings.Contains(out, id) || !strings.Contains(out, "40x5") || !strings.Contains(out, "alive") {
+		t.Errorf("list: %q", out)
+	}
+	picture := shoal("screenshot", n)
+	for dec := xml.NewDecoder(strings.NewReader(picture)); ; {
+		if _, err := dec.Token(); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("the picture is no XML: %v", err)
+		}
+	}
+	for _, want := range []string{`width="320" height="85"`, `fill="#cd0000" font-weight="bold">r<`, `>&lt;<`, `>世<`} {
+		if !strings.Contains(strings.ReplaceAll(picture, "\n", ""), want) {
+			t.Errorf("the picture lacks %s:\n%s", want, picture)
+		}
+	}
+	if out := shoal("export", n, "--format", "v3"); !strings.HasPrefix(out, `{"version":3,`) || !strings.Contains(out, "世界") {
+		t.Errorf("export v3: %q", out)
+	}
+	file := w.Root + "/log"
+	shoal("export", id, "--format", "log", "-o", file)
+	if out := shoal("replay", file, "--screen"); out != "red <世界>\n" {
+		t.Errorf("replay of a file: %q", out)
+	}
+	if out := shoal("replay", n, "--speed", "1000"); !strings.Contains(out, "\x1b[1;31mred") {
+		t.Errorf("replay: %q", out)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Error(err)
+	}
+	if _, errs, status := w.Shoal("pty", "attach", n, "--session", "main", "--state-dir", w.State); status != 1 || !strings.Contains(errs, "hint") && !strings.Contains(errs, "terminal") {
+		t.Errorf("attach without a terminal: %d %s", status, errs)
+	}
+}
+
+// A person watches from a terminal, takes the keyboard, types, gives it back.
+func TestPeopleAttach(t *testing.T) {
+	w := world(t)
+	w.StartKernel()
+	agent, desk := w.Raw("main"), w.Raw("desk")
+	pty := agent.Must("pty.open", kit.Args{"cmd": "cat", "cols": 40, "rows": 8}).At("pty_id").Str()
+	seat := desk.Must("pty.open", kit.Args{
+		"cmd": w.Bin + "/shoal", "args": []string{"pty", "attach", strings.TrimPrefix(pty, "pty:"), "--session", "main", "--state-dir", w.State},
+		"cols": 80, "rows": 20,
+	}).At("pty_id").Str()
+	see := func(text string) {
+		t.Helper()
+		got := desk.Must("pty.read", kit.Args{"pty_id": seat, "wait": kit.Args{"text": text, "timeout_ms": 20000}})
+		if !got.At("wait", "met").Bool() {
+			t.Fatalf("the person never sees %q:\n%s", text, strings.Join(got.At("screen").Strs(), "\n"))
+		}
+	}
+	press := func(input ...any) { desk.Must("pty.send", kit.Args{"pty_id": seat, "input": input}) }
+	see("watching")
+	agent.Must("pty.send", kit.Args{"pty_id": pty, "input": "from the agent"})
+	see("from the agent")
+	press("ignored")
+	press(kit.Args{"key": "Ctrl-]"}, "k")
+	see("you type")
+	agent.Refused(messages.CodeTaskControl, "pty.send", kit.Args{"pty_id": pty, "input": "no"})
+	press(" and a person")
+	see("from the agent and a person")
+	press(kit.Args{"key": "Ctrl-]"}, "k")
+	see("watching")
+	agent.Must("pty.send", kit.Args{"pty_id": pty, "input": " again"})
+	see("from the agent and a person again")
+	press(kit.Args{"key": "Ctrl-]"}, "q")
+	if got := desk.Must("pty.read", kit.Args{"pty_id": seat, "wait": kit.Args{"exit": true, "timeout_ms": 20000}}); got.At("exit", "status").Int() != 0 || got.At("exit").IsNull() {
+		t.Errorf("attach ended with %v:\n%s", got.At("exit"), strings.Join(got.At("screen").Strs(), "\n"))
+	}
+	if got := strings.Join(agent.Must("pty.read", kit.Args{"pty_id": pty}).At("screen").Strs(), ""); strings.Contains(got, "ignored") || strings.Contains(got, "no") {
+		t.Errorf("typed without the keyboard: %q", got)
+	}
+}
