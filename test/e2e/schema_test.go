@@ -214,13 +214,16 @@ func (c *contract) callPlans(r *kit.Raw) {
 }
 
 func (c *contract) callTerminals(r *kit.Raw) {
-	pty := c.call(r, "pty.open", kit.Args{"cmd": "/bin/cat", "cols": 40, "rows": 5, "env": kit.Args{"A": "b"}}).At("pty_id").Str()
+	pty := c.call(r, "pty.open", kit.Args{"cmd": "/bin/cat", "cols": 40, "rows": 5, "env": kit.Args{"A": "b"}, "record": true}).At("pty_id").Str()
 	c.call(r, "pty.send", kit.Args{"pty_id": pty, "input": "hi\r"})
 	wait := kit.Args{"text": "hi", "timeout_ms": 5000}
 	c.call(r, "pty.send", kit.Args{"pty_id": pty, "input": []any{kit.Args{"text": "a"}}, "wait": wait})
 	c.call(r, "pty.read", kit.Args{"pty_id": pty, "wait": wait, "attrs": true, "scrollback": kit.Args{"from": 0, "to": 5}})
 	c.call(r, "pty.resize", kit.Args{"pty_id": pty, "cols": 50, "rows": 6})
 	c.call(r, "pty.list", nil)
+	c.call(r, "pty.keyboard", kit.Args{"pty_id": pty, "seconds": 5})
+	c.call(r, "pty.read", kit.Args{"pty_id": pty})
+	c.call(r, "pty.record", kit.Args{"pty_id": pty})
 	c.call(r, "pty.close", kit.Args{"pty_id": pty})
 }
 
