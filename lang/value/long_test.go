@@ -1,8 +1,10 @@
 package value
 
 import (
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -72,5 +74,27 @@ func TestJoinText(t *testing.T) {
 				t.Errorf("ExtendText of %d by %d bytes: got %d bytes that differ from a+b", n, m, len(got))
 			}
 		}
+	}
+}
+
+// A collection can begin between the pieces of a long copy: the world stops many
+// times before it has ended.
+func TestLongCopyCanBeStopped(t *testing.T) {
+	src := make([]byte, 256<<20)
+	dst := make([]byte, len(src))
+	var done atomic.Bool
+	began := make(chan struct{})
+	go func() {
+		close(began)
+		copyPieces(dst, src)
+		done.Store(true)
+	}()
+	<-began
+	stops := 0
+	for m := new(runtime.MemStats); !done.Load(); stops++ {
+		runtime.ReadMemStats(m)
+	}
+	if stops < 10 {
+		t.Errorf("the world stopped %d times during a copy of %d MiB", stops, len(src)>>20)
 	}
 }
