@@ -3,6 +3,7 @@ package actors
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"shoal.dev/shoal/lang/value"
 	"shoal.dev/shoal/messages"
@@ -57,15 +58,15 @@ func TestRelieve(t *testing.T) {
 	if _, kept := g.sessions.get("s").values.get(1); !kept {
 		t.Fatal("the value is not kept")
 	}
-	g.sessions.Relieve()
+	g.sessions.Relieve(time.Minute)
 	if _, kept := g.sessions.get("s").values.get(1); kept {
 		t.Error("the value is still in memory")
 	}
 	if v, err := g.sessions.get("s").value(1); err != nil || value.Inline(v) != "[1, 2]" {
 		t.Errorf("the value is lost: %v %v", v, err)
 	}
-	g.clock.Add(int64(2 * idleShort))
-	g.sessions.Relieve()
+	g.clock.Add(int64(2 * time.Minute))
+	g.sessions.Relieve(time.Minute)
 	within(t, "the session without connection leaves memory", func() bool { return g.sessions.get("gone") == nil })
 	if g.sessions.get("s") == nil {
 		t.Error("a session with a connection has left memory")

@@ -19,8 +19,6 @@ const (
 	// idleTime is how long a session without connection, task or terminal
 	// stays in memory.
 	idleTime = 30 * time.Minute
-	// idleShort is the same while memory is short.
-	idleShort = time.Minute
 	// sweepTime is how often the registry looks for such sessions.
 	sweepTime = time.Minute
 	// reviveTime is how long a session whose actor was given up stays down
@@ -57,8 +55,8 @@ func NewSessions(st *SessionStore) func() actor.Actor {
 type (
 	// sweepIdle is its reminder to itself.
 	sweepIdle struct{}
-	// memoryShort asks to let sessions go earlier.
-	memoryShort struct{}
+	// memoryShort asks to let sessions go that have been unused for so long.
+	memoryShort struct{ unused time.Duration }
 	// sessionEnded says that a session is to leave memory.
 	sessionEnded struct{ h *sessionHost }
 )
@@ -86,7 +84,7 @@ func (s *sessions) Receive(ctx actor.Context) {
 		s.letGo(ctx, idleTime)
 		s.sweepLater(ctx)
 	case memoryShort:
-		s.letGo(ctx, idleShort)
+		s.letGo(ctx, m.unused)
 	}
 }
 
@@ -98,12 +96,12 @@ func (s *sessions) letGo(ctx actor.Context, unused time.Duration) {
 }
 
 // Relieve lets go of what the journal can give again: older values, and
-// sessions without connection. It is called while memory is short.
-func (st *SessionStore) Relieve() {
+// sessions that nobody has used for so long. It is called while memory is short.
+func (st *SessionStore) Relieve(unused time.Duration) {
 	for _, h := range st.all() {
 		h.values.relieve()
 	}
-	st.d.Sys.Tell(st.d.pid(SessionsName), memoryShort{})
+	st.d.Sys.Tell(st.d.pid(SessionsName), memoryShort{unused})
 }
 
 func (s *sessions) sweepLater(ctx actor.Context) {

@@ -74,6 +74,13 @@ const idleCheck = 5 * time.Second
 // is let go of.
 const relieveAt = 128 << 20
 
+// How long a session must have been without connection to leave memory while
+// much lives, and while more lives than half of what programs may hold.
+const (
+	unusedMuch = time.Minute
+	unusedMost = 5 * time.Second
+)
+
 // keepMemory lets go of what the journal can give again while much lives. It
 // gives memory back to the system whenever the kernel has become idle after
 // work, and whenever much of it is free: the collector by itself keeps a heap
@@ -87,8 +94,11 @@ func (k *Kernel) keepMemory() {
 			return
 		case <-tick.C:
 		}
-		if heapLive() > relieveAt {
-			k.sessions.Relieve()
+		switch live := heapLive(); {
+		case live > uint64(programMemory()/2):
+			k.sessions.Relieve(unusedMost)
+		case live > relieveAt:
+			k.sessions.Relieve(unusedMuch)
 		}
 		now := k.store.LastRecord()
 		if now == before && now != given || metric("/memory/classes/heap/free:bytes") > freeMost {
