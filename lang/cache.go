@@ -7,10 +7,12 @@ import (
 	"shoal.dev/shoal/lang/syntax"
 )
 
-// The bounds of a compiler's cache.
+// The bounds of a compiler's cache. A program takes some hundred times as much
+// memory as its source.
 const (
 	cacheEntries = 512
-	cacheBytes   = 8 << 20 // of source
+	cacheBytes   = 1 << 20  // of source
+	cacheSource  = 64 << 10 // of one source; a longer one is not kept
 )
 
 // cache remembers compiled programs by source and by what the session answered
@@ -61,6 +63,9 @@ func (e *cached) fits(names syntax.Names) bool {
 }
 
 func (c *cache) add(src string, names syntax.Names, p *Program) {
+	if len(src) > cacheSource {
+		return
+	}
 	entry := &cached{src: src, program: p}
 	for _, name := range p.Tree().Consulted {
 		entry.answers = append(entry.answers, answer{name, names.Value[name], names.Command[name]})

@@ -3,6 +3,7 @@ package lang_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -65,4 +66,30 @@ func TestSharedProgram(t *testing.T) {
 		}()
 	}
 	wg.Wait()
+}
+
+// A program takes a hundred times as much memory as its source: long ones are
+// not remembered, and those that are do not add up.
+func TestLongProgramsAreNotKept(t *testing.T) {
+	c := lang.NewCompiler()
+	s := interp.NewState("/", nil)
+	compile := func(src string) *lang.Program {
+		t.Helper()
+		p, perr := c.Compile(src, s)
+		if perr != nil {
+			t.Fatal(perr)
+		}
+		return p
+	}
+	long := "\"" + strings.Repeat("x", 100_000) + "\""
+	if compile(long) == compile(long) {
+		t.Error("a source of 100,000 bytes is remembered")
+	}
+	first := compile("1")
+	for i := range 40 {
+		compile(fmt.Sprintf("%d # %s", i+2, strings.Repeat("x", 30_000)))
+	}
+	if compile("1") == first {
+		t.Error("the oldest program is remembered after 1.2 MB of others")
+	}
 }
