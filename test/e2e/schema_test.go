@@ -108,6 +108,8 @@ func TestAnswersFitTheSchemas(t *testing.T) {
 	c.callTerminals(r)
 	c.callEvents(r)
 	c.callBlob(w, r)
+	c.callUndo(r)
+	c.callMembers(r)
 	for _, method := range []string{"session.env", "session.reef", "session.cwd", "session.list", "journal.query", "kernel.info"} {
 		c.call(r, method, nil)
 	}
@@ -119,6 +121,19 @@ func TestAnswersFitTheSchemas(t *testing.T) {
 		if !c.seen[method] {
 			t.Errorf("%s was not called", method)
 		}
+	}
+}
+
+// callUndo takes a change back.
+func (c *contract) callUndo(r *kit.Raw) {
+	r.Exec("\"a\".save(\"undone.txt\")")
+	c.call(r, "undo", nil)
+}
+
+// callMembers invites somebody, lists, and removes him.
+func (c *contract) callMembers(r *kit.Raw) {
+	for _, params := range []kit.Args{{"action": "add", "member": "uid:4711"}, {"action": "list"}, nil, {"action": "remove", "member": "uid:4711"}} {
+		c.call(r, "session.members", params)
 	}
 }
 
