@@ -158,7 +158,7 @@ func (p *parser) arguments(c *Command) {
 func (p *parser) braceWord(pos int) bool {
 	was := p.pos
 	p.pos = pos
-	n := p.braceText(pos, false)
+	n := p.braceText(false)
 	p.pos = was
 	return n > 0
 }

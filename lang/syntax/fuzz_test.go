@@ -46,9 +46,7 @@ func checkError(t *testing.T, src string, err *Error) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range seeds {
-		f.Add(s)
-	}
+	addSeeds(f)
 	f.Fuzz(func(t *testing.T, src string) {
 		prog, err := Parse(src, Names{})
 		if err != nil {
@@ -65,9 +63,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func FuzzPrint(f *testing.F) {
-	for _, s := range seeds {
-		f.Add(s)
-	}
+	addSeeds(f)
 	f.Fuzz(func(t *testing.T, src string) {
 		checkRoundTrip(t, src, Names{})
 		checkRoundTrip(t, src, Names{Value: map[string]bool{"x": true, "a": true}, Command: map[string]bool{"b": true, "y": true}})

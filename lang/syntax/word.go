@@ -60,7 +60,7 @@ func (p *parser) pieces(list []piece) []piece {
 		case c == '(':
 			list = append(list, piece{x: p.pieceGroup(start)})
 		case c == '{':
-			n := p.braceText(start, len(list) > 0 && list[len(list)-1].x == nil && !list[len(list)-1].quoted)
+			n := p.braceText(len(list) > 0 && list[len(list)-1].x == nil && !list[len(list)-1].quoted)
 			if n == 0 {
 				return list
 			}
@@ -98,10 +98,11 @@ func (p *parser) checkWordStart(c byte) {
 // the look ahead for their end.
 const maxBraceText = 1 << 10
 
-// braceText is the length of braces that are text of the word: `{}` alone, or
-// a `{` that touches word characters and closes before the word does.
-func (p *parser) braceText(start int, touching bool) int {
-	if p.pos == start && p.at(start+1) == '}' && !isWord(p.at(start+2)) && strings.IndexByte("({\"'", p.at(start+2)) < 0 {
+// braceText is the length of braces that are text of the word: `{}` that is the
+// word or ends it, or a `{` that touches word characters and closes before the
+// word does.
+func (p *parser) braceText(touching bool) int {
+	if next := p.at(p.pos + 2); p.at(p.pos+1) == '}' && !isWord(next) && strings.IndexByte("({\"'", next) < 0 {
 		return 2
 	}
 	if !touching {
