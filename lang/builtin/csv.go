@@ -18,6 +18,7 @@ func csvRows() []memberRow {
 
 func csvParse(c *interp.Call, a []value.Value) (value.Value, error) {
 	p := csvParser{src: strings.TrimPrefix(a[0].AsStr(), "\ufeff"), line: 1}
+	p.blankLines()
 	header, err := p.record()
 	if err != nil {
 		return value.Null, argErr(c.Span, "csv.parse: %v", err)
@@ -70,7 +71,7 @@ func (p *csvParser) more() bool { return p.at < len(p.src) }
 
 // blankLines skips lines that hold nothing at all.
 func (p *csvParser) blankLines() {
-	for p.more() && (p.src[p.at] == '\n' || p.src[p.at] == '\r') {
+	for p.more() && p.atLineEnd() {
 		p.newline()
 	}
 }
@@ -113,6 +114,13 @@ func (p *csvParser) next() (cell string, more bool, err error) {
 	}
 	p.newline()
 	return cell, false, nil
+}
+
+// atLineEnd reports whether a line or the text ends here; a \r that nothing but
+// text follows is text.
+func (p *csvParser) atLineEnd() bool {
+	rest := strings.TrimPrefix(p.src[p.at:], "\r")
+	return rest == "" || rest[0] == '\n'
 }
 
 func (p *csvParser) newline() {
@@ -163,7 +171,7 @@ func (p *csvParser) quoted() (string, error) {
 			p.at++
 			continue
 		}
-		if p.more() && !strings.ContainsRune(",\r\n", rune(p.src[p.at])) {
+		if p.more() && p.src[p.at] != ',' && !p.atLineEnd() {
 			return "", fmt.Errorf("line %d: text after a quoted cell", p.line)
 		}
 		if b.Len() == 0 {
@@ -192,15 +200,9 @@ func csvStringify(c *interp.Call, a []value.Value) (value.Value, error) {
 	}
 	header := rows[0].AsRecord().Shape.Keys()
 	var b strings.Builder
-	for i, name := range header {
-		csvCell(&b, i, name)
-	}
-	b.WriteByte('\n')
+	csvLine(&b, header, func(name string) string { return name })
 	for _, r := range rows {
-		for i, name := range header {
-			csvCell(&b, i, csvText(r.AsRecord(), name))
-		}
-		b.WriteByte('\n')
+		csvLine(&b, header, func(name string) string { return csvText(r.AsRecord(), name) })
 		if err := c.M.Check(); err != nil {
 			return value.Null, err
 		}
@@ -223,15 +225,18 @@ func csvText(r *value.Record, name string) string {
 	return inline(v)
 }
 
-func csvCell(b *strings.Builder, i int, text string) {
-	if i > 0 {
-		b.WriteByte(',')
-	}
-	if !strings.ContainsAny(text, ",\"\r\n") {
+// csvLine writes the cell of each column. A line of one empty cell is quoted, as
+// an empty line is none; so is a byte order mark, which the start of a text loses.
+func csvLine(b *strings.Builder, header []string, cell func(name string) string) {
+	for i, name := range header {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		text := cell(name)
+		if strings.ContainsAny(text, ",\"\r\n\ufeff") || text == "" && len(header) == 1 {
+			text = `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
+		}
 		b.WriteString(text)
-		return
 	}
-	b.WriteByte('"')
-	b.WriteString(strings.ReplaceAll(text, `"`, `""`))
-	b.WriteByte('"')
+	b.WriteByte('\n')
 }

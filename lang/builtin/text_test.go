@@ -117,16 +117,3 @@ func TestComparePathsPutsChildrenBeforeLongerNames(t *testing.T) {
 		}
 	}
 }
-
-func FuzzCSV(f *testing.F) {
-	for _, s := range []string{"", "a,b\n1,2", "a\n\"x\"\"\n\"", "\r\n\r", "a,\n,\""} {
-		f.Add(s)
-	}
-	parse := Library().Member("csv", "parse")
-	f.Fuzz(func(t *testing.T, s string) {
-		v, err := parse.Run(&interp.Call{M: new(interp.Machine), Args: []value.Value{value.Str(s)}})
-		if err == nil && v.Kind() != value.KindTable {
-			t.Errorf("%q gave %s", s, v.Kind())
-		}
-	})
-}
