@@ -77,10 +77,16 @@ func (Files) Stat(_ context.Context, path string) (interp.FileInfo, error) {
 	return fileInfo(info), nil
 }
 
-// ReadDir lists a directory in no order; entries are looked at when asked.
+// ReadDir lists a directory in no order, without looking at its entries.
 func (Files) ReadDir(ctx context.Context, path string) ([]interp.DirEntry, error) {
 	entries, err := readDir(ctx, path)
 	return entries, plain(err)
+}
+
+// List lists a directory in no order with what Lstat says of each entry.
+func (Files) List(ctx context.Context, path string) ([]interp.FileInfo, error) {
+	infos, err := list(ctx, path)
+	return infos, plain(err)
 }
 
 // Open opens a file for reading. It does not wait for the writer of a pipe, and

@@ -154,6 +154,13 @@ func (g guardedFiles) ReadDir(ctx context.Context, path string) ([]interp.DirEnt
 	return g.in.ReadDir(ctx, path)
 }
 
+func (g guardedFiles) List(ctx context.Context, path string) ([]interp.FileInfo, error) {
+	if err := g.allow(ctx, effect.FSRead, path); err != nil {
+		return nil, err
+	}
+	return g.in.List(ctx, path)
+}
+
 func (g guardedFiles) Open(ctx context.Context, path string) (io.ReadCloser, error) {
 	if err := g.allow(ctx, effect.FSRead, path); err != nil {
 		return nil, err

@@ -134,6 +134,7 @@ func TestLinksDoNotLeadOutOfAGrant(t *testing.T) {
 		"read through a link":             second(files.Open(ctx, at("file"))),
 		"read below a link":               second(files.Open(ctx, at("dir", "f"))),
 		"list a link":                     second(files.ReadDir(ctx, at("dir"))),
+		"list a link with its entries":    second(files.List(ctx, at("dir"))),
 		"stat a link":                     second(files.Stat(ctx, at("file"))),
 		"lstat below a link":              second(files.Lstat(ctx, at("dir", "f"))),
 		"dots after a link":               second(files.Open(ctx, at("deep", "..", "f"))),

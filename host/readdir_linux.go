@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"io/fs"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,28 +16,75 @@ import (
 // direntBuffer is how much of a directory is read at a time, in bytes.
 const direntBuffer = 64 << 10
 
+var direntBuffers = sync.Pool{New: func() any { return new([direntBuffer]byte) }}
+
 // readDir lists a directory without looking at its entries.
 func readDir(ctx context.Context, dir string) ([]interp.DirEntry, error) {
-	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	fd, err := openDir(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(fd)
+	return readEntries(ctx, fd)
+}
+
+// list lists a directory and looks at its entries, which lie beside each other:
+// the system finds them from the open directory.
+func list(ctx context.Context, dir string) ([]interp.FileInfo, error) {
+	fd, err := openDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	entries, err := readEntries(ctx, fd)
+	if err != nil {
+		return nil, err
+	}
+	return lookAtAll(ctx, fd, entries)
+}
+
+func lookAtAll(ctx context.Context, fd int, entries []interp.DirEntry) ([]interp.FileInfo, error) {
+	out := make([]interp.FileInfo, len(entries))
+	for i, e := range entries {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err := lookAt(fd, e.Name, &out[i]); err != nil { // it went away, or may not be looked at
+			out[i] = interp.FileInfo{Name: e.Name, Type: e.Type}
+		}
+	}
+	return out, nil
+}
+
+func openDir(dir string) (fd int, err error) {
+	for {
+		fd, err = unix.Open(dir, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != unix.EINTR {
+			return fd, err
+		}
+	}
+}
+
+// readEntries reads an open directory to its end.
+func readEntries(ctx context.Context, fd int) ([]interp.DirEntry, error) {
+	buf := direntBuffers.Get().(*[direntBuffer]byte)
+	defer direntBuffers.Put(buf)
 	var out []interp.DirEntry
-	buf := make([]byte, direntBuffer)
 	for {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		n, err := unix.Getdents(fd, buf)
+		n, err := unix.Getdents(fd, buf[:])
 		switch {
 		case err == unix.EINTR:
+		case err == unix.ENOENT: // it was removed meanwhile, so nothing is in it
+			return out, nil
 		case err != nil:
 			return nil, err
 		case n == 0:
 			return out, nil
 		default:
-			out = appendEntries(out, dir, buf[:n])
+			out = appendEntries(out, fd, buf[:n])
 		}
 	}
 }
@@ -46,57 +94,60 @@ const (
 	direntLength = 16
 	direntType   = 18
 	direntName   = 19
+	direntUsual  = 32 // bytes that one takes, as a rule
 )
 
 // appendEntries reads the structs that getdents64 has written.
-func appendEntries(out []interp.DirEntry, dir string, buf []byte) []interp.DirEntry {
+func appendEntries(out []interp.DirEntry, fd int, buf []byte) []interp.DirEntry {
 	names := string(buf) // one copy for all of them
+	if out == nil {
+		out = make([]interp.DirEntry, 0, len(buf)/direntUsual)
+	}
 	for at := 0; at < len(buf); {
 		size := int(binary.NativeEndian.Uint16(buf[at+direntLength:]))
 		end := at + direntName + max(0, bytes.IndexByte(buf[at+direntName:at+size], 0))
 		name := names[at+direntName : end]
 		if name != "." && name != ".." {
-			out = append(out, entryOf(dir, name, buf[at+direntType]))
+			out = append(out, interp.DirEntry{Name: name, Type: entryType(fd, name, buf[at+direntType])})
 		}
 		at += size
 	}
 	return out
 }
 
-func entryOf(dir, name string, kind byte) interp.DirEntry {
-	e := interp.DirEntry{Name: name, Info: func() (interp.FileInfo, error) { return lookAt(dir, name) }}
+// entryType is the type that a directory tells of an entry, or, where it does
+// not tell, what the entry itself does.
+func entryType(fd int, name string, kind byte) string {
 	switch kind {
 	case unix.DT_DIR:
-		e.Type = "dir"
+		return "dir"
 	case unix.DT_LNK:
-		e.Type = "symlink"
+		return "symlink"
 	case unix.DT_REG:
-		e.Type = "file"
-	case unix.DT_UNKNOWN: // the file system does not tell
-		if info, err := lookAt(dir, name); err == nil {
-			e.Type = info.Type
+		return "file"
+	case unix.DT_UNKNOWN:
+		var info interp.FileInfo
+		if err := lookAt(fd, name, &info); err == nil {
+			return info.Type
 		}
-	default:
-		e.Type = "other"
 	}
-	return e
+	return "other"
 }
 
-// lookAt is what Lstat says about a name in a directory.
-func lookAt(dir, name string) (interp.FileInfo, error) {
+// lookAt is what lstat says about a name in an open directory.
+func lookAt(fd int, name string, info *interp.FileInfo) error {
 	var st unix.Stat_t
-	err := unix.Lstat(join(dir, name), &st)
+	err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 	for err == unix.EINTR {
-		err = unix.Lstat(join(dir, name), &st)
+		err = unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 	}
 	if err != nil {
-		return interp.FileInfo{}, err
+		return err
 	}
 	mode := modeOf(st.Mode)
-	return interp.FileInfo{
-		Name: name, Type: fileType(mode), Size: st.Size,
-		Modified: time.Unix(st.Mtim.Unix()), Mode: mode,
-	}, nil
+	info.Name, info.Type, info.Size = name, fileType(mode), st.Size
+	info.Modified, info.Mode = time.Unix(st.Mtim.Unix()), mode
+	return nil
 }
 
 // modeBits are the system's bits beside Go's.

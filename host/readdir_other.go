@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"syscall"
 
@@ -27,7 +26,7 @@ func readDir(ctx context.Context, dir string) ([]interp.DirEntry, error) {
 		}
 		entries, err := d.ReadDir(4096)
 		for _, e := range entries {
-			out = append(out, interp.DirEntry{Name: e.Name(), Type: fileType(e.Type()), Info: infoOf(e)})
+			out = append(out, interp.DirEntry{Name: e.Name(), Type: fileType(e.Type())})
 		}
 		if errors.Is(err, io.EOF) {
 			return out, nil
@@ -38,12 +37,21 @@ func readDir(ctx context.Context, dir string) ([]interp.DirEntry, error) {
 	}
 }
 
-func infoOf(e fs.DirEntry) func() (interp.FileInfo, error) {
-	return func() (interp.FileInfo, error) {
-		info, err := e.Info()
-		if err != nil {
-			return interp.FileInfo{}, plain(err)
-		}
-		return fileInfo(info), nil
+// list lists a directory and looks at its entries.
+func list(ctx context.Context, dir string) ([]interp.FileInfo, error) {
+	entries, err := readDir(ctx, dir)
+	if err != nil {
+		return nil, err
 	}
+	out := make([]interp.FileInfo, len(entries))
+	for i, e := range entries {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		out[i] = interp.FileInfo{Name: e.Name, Type: e.Type}
+		if info, err := os.Lstat(dir + "/" + e.Name); err == nil { // else it went away, or may not be looked at
+			out[i] = fileInfo(info)
+		}
+	}
+	return out, nil
 }

@@ -58,8 +58,19 @@ func (r *recorder) ReadDir(_ context.Context, p string) ([]interp.DirEntry, erro
 	entries, err := os.ReadDir(p)
 	var out []interp.DirEntry
 	for _, e := range entries {
-		out = append(out, interp.DirEntry{Name: e.Name(), Type: kind(e.Type()),
-			Info: func() (interp.FileInfo, error) { return info(e.Info()) }})
+		out = append(out, interp.DirEntry{Name: e.Name(), Type: kind(e.Type())})
+	}
+	return out, err
+}
+
+func (r *recorder) List(_ context.Context, p string) ([]interp.FileInfo, error) {
+	r.note(effect.FSRead, p)
+	entries, err := os.ReadDir(p)
+	out := make([]interp.FileInfo, len(entries))
+	for i, e := range entries {
+		if out[i], err = info(e.Info()); err != nil {
+			return nil, err
+		}
 	}
 	return out, err
 }

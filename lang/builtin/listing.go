@@ -39,12 +39,16 @@ func headEffects(args []interp.EffectArg, cwd string) []effect.Effect {
 var fileShape = value.ShapeOf("path", "name", "type", "size", "modified")
 
 // fileRow is the row of one file, as ls and stat show it.
-func fileRow(at string, info interp.FileInfo) *value.Record {
-	row := value.NewRow(fileShape)
-	row.Vals[0], row.Vals[1] = value.Path(at), value.Str(lossy(path.Base(at)))
+func fileRow(made *value.Maker, at string, info interp.FileInfo) *value.Record {
+	return entryRow(made, made.Path(at), path.Base(at), &info)
+}
+
+func entryRow(made *value.Maker, at value.Value, name string, info *interp.FileInfo) *value.Record {
+	row := made.Row(fileShape)
+	row.Vals[0], row.Vals[1] = at, made.Str(lossy(name))
 	row.Vals[2], row.Vals[3] = fileType(info.Type), value.Size(uint64(max(0, info.Size)))
 	if !info.Modified.IsZero() {
-		row.Vals[4] = value.NewDatetime(info.Modified)
+		row.Vals[4] = made.Datetime(info.Modified)
 	}
 	return row
 }
@@ -78,8 +82,9 @@ func headLs(c *interp.HeadCall) (value.Value, error) {
 		at = []string{c.M.Cwd()}
 	}
 	var rows []*value.Record
+	var made value.Maker
 	for _, p := range at {
-		more, err := lsOne(c, files, p, w.has("all"))
+		more, err := lsOne(c, &made, files, p, w.has("all"))
 		if err != nil {
 			return value.Null, err
 		}
@@ -92,36 +97,41 @@ func headLs(c *interp.HeadCall) (value.Value, error) {
 }
 
 // lsOne is the row of a file, or the rows of what is in a directory, in order.
-func lsOne(c *interp.HeadCall, files interp.Files, p string, all bool) ([]*value.Record, error) {
+func lsOne(c *interp.HeadCall, made *value.Maker, files interp.Files, p string, all bool) ([]*value.Record, error) {
 	info, err := files.Stat(c.M.Context(), p)
 	if err != nil || info.Type != "dir" {
 		info, err = files.Lstat(c.M.Context(), p)
 		if err != nil {
 			return nil, fileErr(c, p, err)
 		}
-		return []*value.Record{fileRow(p, info)}, nil
+		return []*value.Record{fileRow(made, p, info)}, nil
 	}
-	entries, err := files.ReadDir(c.M.Context(), p)
+	infos, err := files.List(c.M.Context(), p)
 	if err != nil {
 		return nil, fileErr(c, p, err)
 	}
-	slices.SortFunc(entries, func(a, b interp.DirEntry) int { return strings.Compare(a.Name, b.Name) })
-	under := strings.TrimRight(p, "/") + "/"
-	rows := make([]*value.Record, 0, len(entries))
-	for _, e := range entries {
-		if !all && strings.HasPrefix(e.Name, ".") {
+	return entryRows(made, strings.TrimRight(p, "/")+"/", infos, all), nil
+}
+
+// entryRows are the rows of what is in a directory, by name; all: with what is
+// hidden.
+func entryRows(made *value.Maker, dir string, infos []interp.FileInfo, all bool) []*value.Record {
+	rows := make([]*value.Record, 0, len(infos))
+	paths := make([]value.Value, 0, len(infos))
+	for i := range infos {
+		name := infos[i].Name
+		if !all && strings.HasPrefix(name, ".") {
 			continue
 		}
-		if err := c.M.Check(); err != nil {
-			return nil, err
-		}
-		info, err := e.Info()
-		if err != nil { // it went away, or may not be looked at
-			info = interp.FileInfo{Type: e.Type}
-		}
-		rows = append(rows, fileRow(under+e.Name, info))
+		at := made.PathIn(dir, name)
+		rows = append(rows, entryRow(made, at, name, &infos[i]))
+		paths = append(paths, at)
 	}
-	return rows, nil
+	sorted := make([]*value.Record, len(rows))
+	for i, at := range orderStrings(paths) {
+		sorted[i] = rows[at]
+	}
+	return sorted
 }
 
 // sortRows orders rows by path, component by component in byte order.
@@ -162,13 +172,14 @@ func headStat(c *interp.HeadCall) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
+	var made value.Maker
 	rows := make([]*value.Record, 0, len(at))
 	for _, p := range at {
 		info, err := files.Lstat(c.M.Context(), p)
 		if err != nil {
 			return value.Null, fileErr(c, p, err)
 		}
-		rows = append(rows, fileRow(p, info))
+		rows = append(rows, fileRow(&made, p, info))
 	}
 	if len(rows) == 1 {
 		return rows[0].Value(), nil

@@ -84,7 +84,16 @@ func (m *memoryFiles) Lstat(ctx context.Context, p string) (interp.FileInfo, err
 	return m.Stat(ctx, p)
 }
 
-func (m *memoryFiles) ReadDir(_ context.Context, p string) ([]interp.DirEntry, error) {
+func (m *memoryFiles) ReadDir(ctx context.Context, p string) ([]interp.DirEntry, error) {
+	var out []interp.DirEntry
+	all, err := m.List(ctx, p)
+	for _, info := range all {
+		out = append(out, interp.DirEntry{Name: info.Name, Type: info.Type})
+	}
+	return out, err
+}
+
+func (m *memoryFiles) List(_ context.Context, p string) ([]interp.FileInfo, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.note(effect.FSRead, p)
@@ -95,14 +104,10 @@ func (m *memoryFiles) ReadDir(_ context.Context, p string) ([]interp.DirEntry, e
 	if !f.dir {
 		return nil, fail("read", p, fs.ErrInvalid)
 	}
-	var out []interp.DirEntry
+	var out []interp.FileInfo
 	for name, child := range m.all {
 		if name != "/" && path.Dir(name) == p {
-			info := m.info(name, child)
-			out = append(out, interp.DirEntry{
-				Name: info.Name, Type: info.Type,
-				Info: func() (interp.FileInfo, error) { return info, nil },
-			})
+			out = append(out, m.info(name, child))
 		}
 	}
 	return out, nil

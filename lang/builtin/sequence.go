@@ -82,9 +82,10 @@ func globItems(c *interp.Call, g *value.Glob) ([]value.Value, error) {
 	if err != nil {
 		return nil, err
 	}
+	var made value.Maker
 	out := make([]value.Value, len(found))
 	for i, p := range found {
-		out[i] = value.Path(p)
+		out[i] = made.Path(p)
 	}
 	return out, nil
 }
@@ -130,6 +131,9 @@ func walk(c *interp.Call, v value.Value, f func(value.Value) (bool, error)) erro
 		}
 		return nil
 	}
+	if v.Kind() == value.KindTable {
+		return walkRows(c, v.AsTable().Rows, f)
+	}
 	all, err := items(c, v)
 	if err != nil {
 		return err
@@ -141,6 +145,20 @@ func walk(c *interp.Call, v value.Value, f func(value.Value) (bool, error)) erro
 			}
 		}
 		if more, err := f(x); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+func walkRows(c *interp.Call, rows []*value.Record, f func(value.Value) (bool, error)) error {
+	for i, r := range rows {
+		if i%checkEvery == checkEvery-1 {
+			if err := c.M.Check(); err != nil {
+				return err
+			}
+		}
+		if more, err := f(r.Value()); err != nil || !more {
 			return err
 		}
 	}

@@ -120,8 +120,11 @@ func (w *globWalk) descend(dir string, rest []string, depth int) error {
 		return err
 	}
 	for _, e := range entries {
+		if !mayBeDir(e) || !w.visible(e.Name, "") {
+			continue
+		}
 		path := join(dir, e.Name)
-		if !w.visible(e.Name, "") || !w.isDir(e, path, w.g.Follow) {
+		if !w.isDir(e, path, w.g.Follow) {
 			continue
 		}
 		if err := w.descend(path, rest, depth+1); err != nil {
@@ -175,6 +178,9 @@ func (w *globWalk) unreadable(dir string, err error) error {
 	}
 	return nil
 }
+
+// mayBeDir reports whether an entry is a directory or may lead to one.
+func mayBeDir(e DirEntry) bool { return e.Type == "dir" || e.Type == "symlink" }
 
 // isDir reports whether an entry is a directory, seen through a symbolic link
 // when follow is set.

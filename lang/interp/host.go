@@ -42,12 +42,10 @@ type FileInfo struct {
 	Mode     fs.FileMode
 }
 
-// DirEntry is a name in a directory. Info is called only when more than the
-// type is wanted.
+// DirEntry is a name in a directory.
 type DirEntry struct {
 	Name string
 	Type string // dir, symlink, file, other
-	Info func() (FileInfo, error)
 }
 
 // WriteMode is how WriteFile treats what is there.
@@ -64,7 +62,11 @@ const (
 type Files interface {
 	Lstat(ctx context.Context, path string) (FileInfo, error)
 	Stat(ctx context.Context, path string) (FileInfo, error)
+	// ReadDir lists a directory, in any order.
 	ReadDir(ctx context.Context, path string) ([]DirEntry, error)
+	// List is ReadDir with what Lstat says of each entry; of one that went away,
+	// or may not be looked at, only the name and the type.
+	List(ctx context.Context, path string) ([]FileInfo, error)
 	Open(ctx context.Context, path string) (io.ReadCloser, error)
 	WriteFile(ctx context.Context, path string, content io.Reader, mode WriteMode) error
 	Mkdir(ctx context.Context, path string, parents bool) error

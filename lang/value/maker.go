@@ -1,5 +1,7 @@
 package value
 
+import "time"
+
 // Maker makes many small values with few allocations. The zero Maker is ready;
 // it is not safe for concurrent use. A value keeps up to a few hundred of its
 // neighbours alive.
@@ -11,8 +13,18 @@ func (m *Maker) Str(s string) Value {
 	if len(s) <= nearSlab {
 		return m.slab.str(s)
 	}
-	return m.slab.far(s)
+	return m.slab.far(KindStr, s)
 }
+
+// Path makes a path that keeps the native bytes of s.
+func (m *Maker) Path(s string) Value { return m.slab.far(KindPath, s) }
+
+// PathIn makes a path of a copy of the bytes of dir, which ends with a slash,
+// and name.
+func (m *Maker) PathIn(dir, name string) Value { return m.slab.path(dir, name) }
+
+// Datetime makes a datetime.
+func (m *Maker) Datetime(t time.Time) Value { return m.slab.datetime(t) }
 
 // Record makes a record with a copy of vals.
 func (m *Maker) Record(shape *Shape, vals []Value) *Record {

@@ -1,6 +1,9 @@
 package value
 
-import "unsafe"
+import (
+	"time"
+	"unsafe"
+)
 
 // slab cuts many small objects from few blocks. A block lives as long as any
 // of its objects, so blocks are bounded: a survivor keeps a few neighbours, not
@@ -8,6 +11,7 @@ import "unsafe"
 type slab struct {
 	texts   []farText
 	records []Record
+	times   []Datetime
 	values  []Value
 	bytes   []byte
 }
@@ -24,29 +28,51 @@ func grow(n int) int { return min(max(2*n, slabFirst), slabMost) }
 
 // str makes a str of a copy of s, so that the source of s can go.
 func (b *slab) str(s string) Value {
-	size := nearSize(len(s))
-	if size > slabBytes/8 {
-		return nearText(KindStr, make([]byte, size), s)
-	}
+	return nearText(KindStr, b.block(nearSize(len(s))), s)
+}
+
+// path makes a path of a copy of dir and name.
+func (b *slab) path(dir, name string) Value {
+	block := b.block(nearSize(len(dir) + len(name)))
+	v := nearText(KindPath, block, dir)
+	copy(block[int(headSize)+len(dir):], name)
+	v.n += int64(len(name))
+	return v
+}
+
+// block is room for size bytes.
+func (b *slab) block(size int) []byte {
 	n := len(b.bytes)
 	if n+size > cap(b.bytes) {
+		if size > slabBytes/8 {
+			return make([]byte, size)
+		}
 		b.bytes = make([]byte, 0, min(max(2*cap(b.bytes), 64, size), slabBytes))
 		n = 0
 	}
 	b.bytes = b.bytes[:n+size]
-	return nearText(KindStr, b.bytes[n:], s)
+	return b.bytes[n:]
 }
 
-// far makes a str that keeps the bytes of s.
-func (b *slab) far(s string) Value {
+// far makes a text that keeps the bytes of s.
+func (b *slab) far(k Kind, s string) Value {
 	if len(b.texts) == cap(b.texts) {
 		b.texts = make([]farText, 0, grow(cap(b.texts)))
 	}
 	n := len(b.texts)
 	b.texts = b.texts[:n+1]
 	t := &b.texts[n]
-	t.kind, t.data = KindStr, unsafe.StringData(s)
+	t.kind, t.data = k, unsafe.StringData(s)
 	return Value{unsafe.Pointer(t), int64(len(s))}
+}
+
+// datetime makes a datetime.
+func (b *slab) datetime(t time.Time) Value {
+	if len(b.times) == cap(b.times) {
+		b.times = make([]Datetime, 0, grow(cap(b.times)))
+	}
+	b.times = append(b.times, Datetime{KindDatetime, t})
+	return Value{unsafe.Pointer(&b.times[len(b.times)-1]), 0}
 }
 
 // vals is a copy of items.

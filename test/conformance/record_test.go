@@ -88,6 +88,11 @@ func (f recordedFiles) ReadDir(ctx context.Context, path string) ([]interp.DirEn
 	return f.Files.ReadDir(ctx, path)
 }
 
+func (f recordedFiles) List(ctx context.Context, path string) ([]interp.FileInfo, error) {
+	f.r.file(effect.FSRead, path)
+	return f.Files.List(ctx, path)
+}
+
 func (f recordedFiles) Open(ctx context.Context, path string) (io.ReadCloser, error) {
 	f.r.file(effect.FSRead, path)
 	return f.Files.Open(ctx, path)
