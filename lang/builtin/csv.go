@@ -89,7 +89,8 @@ func (p *csvParser) record() (cells []string, err error) {
 // fill puts the cells of the next record into the slots of row and says how
 // many there are.
 func (p *csvParser) fill(row *value.Record, slots []int) (n int, err error) {
-	for more := true; more; n++ {
+	n, whole := p.fillPlain(row, slots)
+	for more := !whole; more; n++ {
 		var cell string
 		if cell, more, err = p.next(); err != nil {
 			return n, err
@@ -99,6 +100,29 @@ func (p *csvParser) fill(row *value.Record, slots []int) (n int, err error) {
 		}
 	}
 	return n, nil
+}
+
+// fillPlain is fill as far as the cells are the usual ones: without quotes, and
+// ended by a comma or a bare newline. Whole tells whether that was all of them.
+func (p *csvParser) fillPlain(row *value.Record, slots []int) (n int, whole bool) {
+	src := p.src
+	for _, slot := range slots {
+		at := p.at
+		for at < len(src) && !endsCell[src[at]] {
+			at++
+		}
+		if at == len(src) || src[at] == '"' || src[at] == '\n' && at > p.at && src[at-1] == '\r' {
+			return n, false
+		}
+		row.Vals[slot] = p.made.Str(src[p.at:at])
+		p.at = at + 1
+		n++
+		if src[at] == '\n' {
+			p.line++
+			return n, true
+		}
+	}
+	return n, false
 }
 
 // next reads a cell and what ends it; more tells whether that was a comma.

@@ -119,7 +119,7 @@ func (l *Lib) addMethod(r methodRow) {
 		Doc: interp.Doc{Name: s.name, Signature: r.sig, Text: r.doc},
 		Run: checked(s, r.run),
 	}
-	m.Effects = outside[s.name]
+	m.Effects, m.Plain = outside[s.name], plainMethods[s.name]
 	register(l.methods, s.name, r.recv, m)
 }
 
@@ -131,6 +131,9 @@ var outside = map[string]methodEffects{
 	"await": waits, "wait": waits, "suspend": waits, "resume": waits,
 	"emit": waits, "latest": waits,
 }
+
+// plainMethods are methods of str that need nothing of a call, as a rule.
+var plainMethods = map[string]func(value.Value) (value.Value, bool){"parse_int": plainInt}
 
 func waits(interp.EffectArg, []interp.EffectArg, string) []effect.Effect { return nil }
 

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"encoding/binary"
 	"iter"
 	"strconv"
 	"strings"
@@ -47,7 +48,11 @@ func textRows() []methodRow {
 }
 
 func textLen(c *interp.Call, _ []value.Value) (value.Value, error) {
-	return value.Int(int64(utf8.RuneCountInString(c.Recv.AsStr()))), nil
+	s := c.Recv.AsStr()
+	if isASCII(s) {
+		return value.Int(int64(len(s))), nil
+	}
+	return value.Int(int64(utf8.RuneCountInString(s))), nil
 }
 
 func textIsEmpty(c *interp.Call, _ []value.Value) (value.Value, error) {
@@ -134,6 +139,12 @@ func textTrim(c *interp.Call, _ []value.Value) (value.Value, error) {
 }
 
 func isASCII(s string) bool {
+	const high = 0x8080808080808080 // the bit that no ASCII character has, eight times
+	for ; len(s) >= 8; s = s[8:] {
+		if binary.NativeEndian.Uint64([]byte(s[:8]))&high != 0 {
+			return false
+		}
+	}
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
 			return false
@@ -277,6 +288,12 @@ func textCaptures(c *interp.Call, a []value.Value) (value.Value, error) {
 		b.Add(strconv.Itoa(i), group(i))
 	}
 	return b.Done(), nil
+}
+
+// plainInt is parse_int of a text that spells an int.
+func plainInt(recv value.Value) (value.Value, bool) {
+	n, ok := value.ParseInt(recv.AsStr())
+	return value.Int(n), ok
 }
 
 func textParseInt(c *interp.Call, _ []value.Value) (value.Value, error) {

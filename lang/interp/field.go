@@ -63,6 +63,15 @@ func (c *compiler) field(e *syntax.Field) code {
 			return m.field(v, site)
 		}
 	}
+	if slot, ok := c.slotOf(e.X); ok && !c.runsBare(e.X) {
+		return func(m *Machine) value.Value {
+			v := m.stack[m.bp+slot]
+			if field, ok := site.cached(v); ok {
+				return field
+			}
+			return m.field(v, site)
+		}
+	}
 	return func(m *Machine) value.Value {
 		v := x(m)
 		if field, ok := site.cached(v); ok {

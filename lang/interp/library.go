@@ -107,6 +107,9 @@ type Method struct {
 	Doc
 	Effects func(recv EffectArg, args []EffectArg, cwd string) []effect.Effect // nil: none
 	Run     func(c *Call) (value.Value, error)
+	// Plain, where it is set, gives at once what Run gives of a str and no
+	// arguments; false leaves it to Run.
+	Plain func(recv value.Value) (value.Value, bool)
 }
 
 // Function is the row of a call name, constructor or namespace member. Const

@@ -95,12 +95,31 @@ func (c *compiler) method(e *syntax.Method) code {
 		}
 	}
 	x, safe := c.receiver(e.X), e.Safe
+	if row := c.unit.lib.Method(value.KindStr, e.Name); row != nil && row.Plain != nil && len(e.Args) == 0 {
+		return plainMethod(x, row.Plain, site, &args, safe)
+	}
 	return func(m *Machine) value.Value {
 		recv := x(m)
 		if m.ctl != running || safe && recv.IsNull() {
 			return value.Null
 		}
 		return m.callMethod(recv, site, &args)
+	}
+}
+
+// plainMethod is a method call without arguments that a str answers by itself.
+func plainMethod(x code, plain func(value.Value) (value.Value, bool), site *methodSite, none *callArgs, safe bool) code {
+	return func(m *Machine) value.Value {
+		recv := x(m)
+		if m.ctl != running || safe && recv.IsNull() {
+			return value.Null
+		}
+		if recv.Kind() == value.KindStr {
+			if v, ok := plain(recv); ok {
+				return v
+			}
+		}
+		return m.callMethod(recv, site, none)
 	}
 }
 

@@ -17,7 +17,7 @@ func (c *compiler) receiver(e syntax.Expr) code {
 	}
 	r, span := c.info.Refs[n], n.Span
 	if r.Var != nil {
-		if r.Var.Kind != resolve.Fn && r.Var.Kind != resolve.Alias {
+		if !c.runsBare(e) {
 			return x
 		}
 		return func(m *Machine) value.Value {
@@ -39,4 +39,15 @@ func (c *compiler) receiver(e syntax.Expr) code {
 		}
 		return v
 	}
+}
+
+// runsBare reports whether an expression is the bare name of a local function
+// or alias.
+func (c *compiler) runsBare(e syntax.Expr) bool {
+	n, ok := e.(*syntax.Name)
+	if !ok {
+		return false
+	}
+	v := c.info.Refs[n].Var
+	return v != nil && (v.Kind == resolve.Fn || v.Kind == resolve.Alias)
 }

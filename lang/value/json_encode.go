@@ -20,7 +20,7 @@ func JSON(v Value, pretty bool) (string, *Error) {
 	if err != nil {
 		return "", err
 	}
-	return string(b), nil
+	return TextOf(b), nil
 }
 
 // JSONUntil is JSON that an error of stop, which is asked now and then, ends.
@@ -125,6 +125,10 @@ type jsonEncoder struct {
 	pretty bool
 	turns  turns
 	err    *Error
+
+	last  *Shape   // of the record that was encoded last
+	shape *Shape   // of one that names are ready for
+	names []string // what stands before each of its values
 }
 
 func (e *jsonEncoder) str(s string) { e.dst = AppendJSONString(e.dst, s) }
@@ -231,9 +235,20 @@ func outcomeRecord(o *Outcome) *Record {
 	}
 }
 
+// After sampled items a sequence makes room for the others, up to expectMost
+// bytes, as if they were alike.
+const (
+	sampled    = 64
+	expectMost = 4 << 20
+)
+
 func (e *jsonEncoder) sequence(n, depth int, item func(i int)) {
 	e.dst = append(e.dst, '[')
+	start := len(e.dst)
 	for i := 0; i < n && e.err == nil; i++ {
+		if i == sampled {
+			e.dst = Room(e.dst, min((len(e.dst)-start)/sampled*(n-i), expectMost))
+		}
 		if i > 0 {
 			e.dst = append(e.dst, ',')
 		}
@@ -249,6 +264,14 @@ func (e *jsonEncoder) sequence(n, depth int, item func(i int)) {
 func (e *jsonEncoder) record(r *Record, depth int) {
 	if depth >= MaxDepth {
 		e.str("…")
+		return
+	}
+	if names := e.namesOf(r.Shape); len(names) > 0 {
+		for i, name := range names {
+			e.dst = append(e.dst, name...)
+			e.value(r.Vals[i], depth+1)
+		}
+		e.dst = append(e.dst, '}')
 		return
 	}
 	e.dst = append(e.dst, '{')
@@ -267,6 +290,30 @@ func (e *jsonEncoder) record(r *Record, depth int) {
 		e.newline(depth)
 	}
 	e.dst = append(e.dst, '}')
+}
+
+// namesOf is what stands before each value of a record, for a shape that comes
+// at least twice in a row.
+func (e *jsonEncoder) namesOf(shape *Shape) []string {
+	if e.pretty {
+		return nil
+	}
+	before := e.last
+	e.last = shape
+	switch shape {
+	case e.shape:
+		return e.names
+	case before:
+	default:
+		return nil
+	}
+	e.shape, e.names = shape, make([]string, len(shape.keys))
+	lead := byte('{')
+	for i, k := range shape.keys {
+		e.names[i] = string(append(AppendJSONString([]byte{lead}, k), ':'))
+		lead = ','
+	}
+	return e.names
 }
 
 // wholeBytes encodes bytes as their text, wherever they lie.
