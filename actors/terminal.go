@@ -132,7 +132,6 @@ func pathOf(env []string) string {
 	return path
 }
 
-
 // startTerminal records the intent, starts the program, and records how that
 // went; plan is the approved plan that it opens, if it is one.
 func (h *sessionHost) startTerminal(m messages.OpenTerminal, effects []effect.Effect, req messages.OpenPTY, plan *messages.Plan) messages.Raw {

@@ -157,8 +157,8 @@ func (c *compiler) interp(e *syntax.Interp) code {
 				return m.raise(overflow("str"), span)
 			}
 		}
+		m.usage.asked += int64(len(buf))
 		if len(buf) > textMost {
-			m.usage.asked += int64(len(buf))
 			return value.Str(value.TextOf(buf))
 		}
 		m.text = buf
@@ -218,6 +218,7 @@ func (c *compiler) record(e *syntax.Record) code {
 			}
 			r.Vals[slots[i]] = v
 		}
+		m.usage.asked += int64(len(r.Vals)) * valueBytes
 		return r.Value()
 	}
 }
