@@ -22,6 +22,7 @@ type Memory struct {
 	running map[*Machine]struct{}
 	looking bool
 	ending  *Machine // was told to end
+	left    bool     // it has ended, and nothing was collected since
 	told    time.Time
 }
 
@@ -71,7 +72,7 @@ func (b *Memory) leave(m *Machine) {
 	defer b.mu.Unlock()
 	delete(b.running, m)
 	if b.ending == m {
-		b.ending = nil
+		b.ending, b.left = nil, true
 	}
 }
 
@@ -101,6 +102,16 @@ func (b *Memory) over() bool {
 	used := heapInUse()
 	if used <= b.limit {
 		return false
+	}
+	b.mu.Lock()
+	left := b.left
+	b.left = false
+	b.mu.Unlock()
+	if left { // what lies there is that one's, not of those who run now
+		runtime.GC()
+		if used = heapInUse(); used <= b.limit {
+			return false
+		}
 	}
 	if used < b.limit+b.limit/2 && heapLive() < b.limit/4*3 {
 		runtime.GC()

@@ -2,6 +2,8 @@ package interp_test
 
 import (
 	"context"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -9,13 +11,21 @@ import (
 	"shoal.dev/shoal/lang/value"
 )
 
-// bound leaves room for what the test binary itself holds.
-const bound = 64 << 20
+// bounds gives a bound that leaves room beside what the test binary itself holds
+// by now, and how an error names it.
+func bounds() (memory *interp.Memory, name string) {
+	runtime.GC()
+	runtime.GC() // what the first one found is swept
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	limit := int64(stats.HeapInuse) + 96<<20
+	return interp.NewMemory(limit), fmt.Sprintf("%d MiB", limit>>20)
+}
 
 // What piles up without end is ended by the bound, and the next program has
 // its memory.
 func TestMemoryEndsWhatPilesUp(t *testing.T) {
-	memory := interp.NewMemory(bound)
+	memory, name := bounds()
 	for _, src := range []string{
 		`var l = []; while true { l = [l, 1, 2, 3, 4, 5, 6, 7] }`,
 		`var l = []; while true { l = l + ["some text {l.len()}"] }`,
@@ -23,7 +33,7 @@ func TestMemoryEndsWhatPilesUp(t *testing.T) {
 		`var l = [1, 2, 3]; while true { l = l + l }`,
 	} {
 		err := runBounded(t, memory, src)
-		if e, ok := err.(*value.Error); !ok || e.Code != value.CodeOverflow || !strings.Contains(e.Msg, "64 MiB") {
+		if e, ok := err.(*value.Error); !ok || e.Code != value.CodeOverflow || !strings.Contains(e.Msg, name) {
 			t.Errorf("%s: got %v, want overflow that names the bound", src, err)
 		}
 		if err := runBounded(t, memory, `var s = "0123456789"; for i in 0..20 { s = s + s }; s.len()`); err != nil {
@@ -34,7 +44,7 @@ func TestMemoryEndsWhatPilesUp(t *testing.T) {
 
 // A program that asks for little is not ended for one that asks for much.
 func TestMemoryEndsTheGreediest(t *testing.T) {
-	memory := interp.NewMemory(bound)
+	memory, _ := bounds()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	modest := make(chan error, 1)
