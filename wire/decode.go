@@ -2,12 +2,15 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"shoal.dev/shoal/messages"
 )
@@ -47,7 +50,7 @@ func decodeStruct(raw []byte, v reflect.Value, path string) error {
 	if raw[0] != '{' {
 		return expected(orParams(path), "an object", raw)
 	}
-	fields := fieldsOf(v, nil)
+	fields := fieldsOf(v)
 	var failed error
 	eachMember(raw, func(key, value []byte) bool {
 		failed = decodeMember(fields, string(key), value, path)
@@ -80,19 +83,47 @@ func decodeMember(fields []field, key string, value []byte, path string) error {
 }
 
 // fieldsOf lists the properties of a struct; embedded structs are flattened.
-func fieldsOf(v reflect.Value, list []field) []field {
-	for i := range v.NumField() {
-		sf := v.Type().Field(i)
+func fieldsOf(v reflect.Value) []field {
+	layout := layoutOf(v.Type())
+	list := make([]field, len(layout))
+	for i, l := range layout {
+		list[i] = field{name: l.name, required: l.required, value: v.FieldByIndex(l.index)}
+	}
+	return list
+}
+
+// place is where a struct keeps a property.
+type place struct {
+	name     string
+	required bool
+	index    []int
+}
+
+// layouts remembers the places of types, which never change: reflect.Type to
+// []place.
+var layouts sync.Map
+
+func layoutOf(t reflect.Type) []place {
+	if known, ok := layouts.Load(t); ok {
+		return known.([]place)
+	}
+	layout := appendPlaces(nil, t, nil)
+	layouts.Store(t, layout)
+	return layout
+}
+
+// appendPlaces appends the properties of a struct that lies at that index.
+func appendPlaces(list []place, t reflect.Type, at []int) []place {
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		index := append(slices.Clone(at), i)
 		tag, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
 		switch {
 		case sf.Anonymous && tag == "" && sf.Type.Kind() == reflect.Struct:
-			list = fieldsOf(v.Field(i), list)
+			list = appendPlaces(list, sf.Type, index)
 		case !sf.IsExported() || tag == "-":
 		default:
-			if tag == "" {
-				tag = sf.Name
-			}
-			list = append(list, field{name: tag, required: sf.Tag.Get("wire") == "required", value: v.Field(i)})
+			list = append(list, place{cmp.Or(tag, sf.Name), sf.Tag.Get("wire") == "required", index})
 		}
 	}
 	return list

@@ -31,7 +31,7 @@ Protocol frames go to stdout, everything else to stderr.
 A kernel is started if none serves, unless SHOAL_NO_AUTOSTART is set.
 `
 
-func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() { os.Exit(run(os.Args[1:], link.Stdin(), os.Stdout, os.Stderr)) }
 
 func run(args []string, stdin io.Reader, stdout, stderr *os.File) int {
 	var o link.Options

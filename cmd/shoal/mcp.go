@@ -30,12 +30,15 @@ func serveMCP(a *app, args []string) int {
 		return a.fail(err)
 	}
 	os.Unsetenv("SHOAL_TOKEN")
-	out := a.stdout
+	in, out := a.stdin, a.stdout
+	if in == os.Stdin {
+		in = link.Stdin()
+	}
 	if f, ok := out.(*os.File); ok && f.Fd() == 1 {
 		if out, err = link.TakeStdout(); err != nil {
 			return a.fail(err)
 		}
 	}
 	log := slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	return link.Relay{In: a.stdin, Out: out, Log: log, Options: o}.Run(context.Background())
+	return link.Relay{In: in, Out: out, Log: log, Options: o}.Run(context.Background())
 }
