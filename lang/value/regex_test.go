@@ -132,7 +132,9 @@ func TestReplaceEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := v.AsRegex()
-		for _, rep := range []string{strings.Repeat("x", 1<<16), "$1" + strings.Repeat("x", 1<<16)} {
+		// Two of them suffice for the limit, as each builds a gigabyte.
+		rep := map[string]string{"a": strings.Repeat("x", 1<<16), "(a)(b)?": "$1" + strings.Repeat("x", 1<<16)}[pattern]
+		if rep != "" {
 			_, err := r.Replace(s, rep, goOn)
 			if e, ok := err.(*Error); !ok || e.Code != CodeOverflow {
 				t.Errorf("%s by %d bytes: got %v, want overflow", pattern, len(rep), err)
