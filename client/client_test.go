@@ -19,15 +19,7 @@ import (
 var bin string
 
 func TestMain(m *testing.M) {
-	dir, remove, err := kit.Bin()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
-		os.Exit(1)
-	}
-	bin = dir
-	status := m.Run()
-	remove()
-	os.Exit(status)
+	os.Exit(kit.Main(m, &bin))
 }
 
 // dial makes a client of a world of its own; a kernel is started if it must be.

@@ -7,7 +7,6 @@ package chaos
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -25,18 +24,10 @@ var (
 var bin string
 
 func TestMain(m *testing.M) {
-	dir, remove, err := kit.Bin()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
-		os.Exit(1)
-	}
-	bin = dir
 	// The first use of signals starts a goroutine for the life of the process;
 	// it is none that a kernel leaves behind.
 	signal.Stop(notified())
-	status := m.Run()
-	remove()
-	os.Exit(status)
+	os.Exit(kit.Main(m, &bin))
 }
 
 func notified() chan os.Signal {

@@ -5,7 +5,6 @@
 package e2e
 
 import (
-	"fmt"
 	"os"
 	"testing"
 
@@ -16,15 +15,7 @@ import (
 var bin string
 
 func TestMain(m *testing.M) {
-	dir, remove, err := kit.Bin()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
-		os.Exit(1)
-	}
-	bin = dir
-	status := m.Run()
-	remove()
-	os.Exit(status)
+	os.Exit(kit.Main(m, &bin))
 }
 
 // world is a private world without a kernel.

@@ -7,7 +7,6 @@ package hostile
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -25,13 +24,5 @@ var (
 var bin string
 
 func TestMain(m *testing.M) {
-	dir, remove, err := kit.Bin()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
-		os.Exit(1)
-	}
-	bin = dir
-	status := m.Run()
-	remove()
-	os.Exit(status)
+	os.Exit(kit.Main(m, &bin))
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"testing"
 )
 
 // Programs are the binaries that a Bin directory holds.
@@ -13,6 +14,19 @@ var Programs = []string{"shoal", "shoal-mcp", "shoal-kernel", "shoal-launch"}
 // Raced reports whether the binaries carry the race detector, whose memory is
 // no measure of theirs.
 func Raced() bool { return os.Getenv("SHOAL_RACE") != "" }
+
+// Main runs a package's tests with the directory of the binaries under test in
+// bin, and gives the status to exit with.
+func Main(m *testing.M, bin *string) int {
+	dir, remove, err := Bin()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		return 1
+	}
+	defer remove()
+	*bin = dir
+	return m.Run()
+}
 
 // Bin is the directory of the binaries under test: $SHOAL_BIN, or freshly built
 // ones in a temporary directory that remove deletes.
