@@ -127,7 +127,7 @@ func (h *sessionHost) giveUp(reason any, tasks *TaskStore) {
 	h.gaveUp, h.gaveUpWhy = h.d.Now(), fmt.Sprint(reason)
 	queued := h.line
 	h.line = nil
-	if r := h.current; r != nil && !r.isDue() {
+	if r := h.current; r != nil && !r.hasWorker() {
 		queued = append(queued, r)
 		h.current = nil
 	}
@@ -140,10 +140,12 @@ func (h *sessionHost) giveUp(reason any, tasks *TaskStore) {
 	h.dismiss()
 }
 
-func (r *Run) isDue() bool {
+// hasWorker reports whether the run's worker was launched; then it comes to an
+// end of its own.
+func (r *Run) hasWorker() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.due
+	return r.launched
 }
 
 // rise lets a session that was given up have another try, after a while.

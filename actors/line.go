@@ -85,8 +85,8 @@ func (s *session) leaveLine(r *Run) {
 	}
 }
 
-// begin has the worker of a run started that has the line, or needs none. A
-// plan is taken from the plan store first.
+// begin finds a run due that has the line, or needs none. A plan is taken from
+// the plan store first.
 func (s *session) begin(r *Run) {
 	h := s.h
 	h.mu.Lock()
