@@ -10,6 +10,9 @@ type plumbing struct {
 
 // connect makes the pipes and returns the child's three files.
 func (p *plumbing) connect(r *Runner, spec Spec) ([]*os.File, error) {
+	if t := spec.Terminal; t != nil {
+		return []*os.File{t, t, t}, nil
+	}
 	in, out, errf := r.null, spec.StdoutFile, spec.StderrFile
 	var err error
 	switch src := spec.Stdin.(type) {

@@ -28,6 +28,10 @@ type Spec struct {
 	StdoutFile, StderrFile *os.File
 	// Merge sends stderr where stdout goes.
 	Merge bool
+	// Terminal is the child's stdin, stdout and stderr in place of all above. The
+	// child stays in the session and group of this process, as what is to have the
+	// controlling terminal must.
+	Terminal *os.File
 	// Stdout and Stderr receive what is captured while the command runs, and
 	// what its descendants print later. Either may be nil.
 	Stdout, Stderr *Output
@@ -137,7 +141,7 @@ func (x *running) start(spec Spec) *SpawnError {
 	tree, err := r.Track(who, seq, func() (int, error) {
 		child, err := os.StartProcess(spec.Path, spec.Argv, &os.ProcAttr{
 			Dir: spec.Dir, Env: env, Files: files,
-			Sys: &syscall.SysProcAttr{Setsid: true},
+			Sys: &syscall.SysProcAttr{Setsid: spec.Terminal == nil},
 		})
 		if err != nil {
 			return 0, err

@@ -49,7 +49,8 @@ type Tree struct {
 }
 
 // Track starts a process through start, which must make it the leader of a new
-// session and return its pid, and remembers its tree. The caller waits for the
+// session, unless it is to have the terminal of this one, and return its pid,
+// and remembers its tree. The caller waits for the
 // process, says Exited when it is reaped, and Drop when the tree is done with.
 // An empty seq stands for "all processes with the owner's mark". Whoever starts
 // a child in a session of its own must do so through Track, else it is taken

@@ -7,11 +7,9 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/mattn/go-runewidth"
 
@@ -20,6 +18,7 @@ import (
 	"shoal.dev/shoal/lang/interp"
 	"shoal.dev/shoal/lang/syntax"
 	"shoal.dev/shoal/lang/value"
+	"shoal.dev/shoal/link"
 	"shoal.dev/shoal/proc"
 	"shoal.dev/shoal/wire"
 )
@@ -123,15 +122,12 @@ func (a *app) runScript(s script) int {
 	}
 	defer runner.Close()
 	defer state.Close() // before the runner: tasks run programs
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	terminal := &terminal{runner: runner, task: scriptTask}
+	ctx, stop := terminal.untilInterrupted(context.Background())
 	defer stop()
 	status := exitOK
 	v, err := program.Run(ctx, interp.Run{
-		State: state,
-		Host: &interp.Host{
-			Files: host.Files{}, Programs: host.Programs{Runner: runner, Task: 1}, Clock: host.Clock{}, Net: host.Net{},
-			Channels: &host.Channels{}, Watcher: host.Watcher{},
-		},
+		State: state, Host: a.scriptHost(runner, terminal),
 		Sink: func(v value.Value) { a.printValue(v) },
 		Note: func(n interp.Note) { fmt.Fprintf(a.stderr, "note: %s: %s\n", n.Code, n.Msg) },
 		Exit: func(code int) { status = code },
@@ -142,6 +138,29 @@ func (a *app) runScript(s script) int {
 	}
 	a.printValue(v)
 	return status
+}
+
+// scriptTask is the number that programs of a script carry.
+const scriptTask = 1
+
+// scriptHost is the world of a script: files, programs and the network as they
+// are, the configuration and the secrets that a kernel of this user has, and the
+// person's terminal if there is one. What takes a kernel is not there.
+func (a *app) scriptHost(runner *proc.Runner, t *terminal) *interp.Host {
+	h := &interp.Host{
+		Files: host.Files{}, Programs: host.Programs{Runner: runner, Task: scriptTask}, Clock: host.Clock{}, Net: host.Net{},
+		Channels: &host.Channels{}, Watcher: host.Watcher{}, Secrets: &host.Secrets{}, Config: host.Config{},
+	}
+	if paths, err := link.Locate(a.options); err == nil {
+		h.Secrets = &host.Secrets{Dir: filepath.Join(paths.StateDir, "secrets")}
+	}
+	if dir, err := os.UserConfigDir(); err == nil {
+		h.Config = host.Config{Path: filepath.Join(dir, "shoal", "shoal.toml")}
+	}
+	if hasTerminal() {
+		h.Terminal = t
+	}
+	return h
 }
 
 // printValue shows a result as a block.

@@ -174,7 +174,8 @@ func headUndo(c *interp.HeadCall) (value.Value, error) {
 		entry = text
 	}
 	if c.M.Host().Undo == nil {
-		return value.Null, codeErr(c.Span, value.CodeCustom, "undo: nothing to undo: this session keeps no record of what it did")
+		return value.Null, hintErr(c.Span, value.CodeCustom, "a session of a kernel keeps one: `shoal --session NAME …`, or the MCP tools",
+			"undo: nothing to undo: there is no record of what was done here")
 	}
 	return c.M.Host().Undo.Undo(c.M.Context(), entry)
 }
