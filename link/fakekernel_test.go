@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -27,8 +29,9 @@ type kernel struct {
 	paths Paths
 	id    string
 
-	mu    sync.Mutex
-	conns []*wire.Conn
+	mu      sync.Mutex
+	conns   []*wire.Conn
+	streams []json.RawMessage // ids of listen requests
 }
 
 // fakeKernel is its main. TEST_DELAY_MS makes it slow to come up, TEST_FAIL
@@ -122,6 +125,9 @@ func (k *kernel) goodbye() {
 	k.mu.Lock()
 	for _, c := range k.conns {
 		c.Notify(wire.MethodGoodbye, nil)
+		for _, id := range k.streams {
+			c.Send(wire.AppendResult(nil, id, json.RawMessage(`{"resultType":"complete"}`)))
+		}
 	}
 	os.Exit(0)
 }
@@ -203,6 +209,7 @@ func (k *kernel) frame(c *wire.Conn, line []byte) {
 			c.Send(wire.AppendResult(nil, req.ID, json.RawMessage(`{}`)))
 		}
 	case "subscriptions/listen":
+		k.stream(c, req)
 	default:
 		if req.ID != nil {
 			c.Send(wire.AppendResult(nil, req.ID, json.RawMessage(`{}`)))
@@ -210,19 +217,55 @@ func (k *kernel) frame(c *wire.Conn, line []byte) {
 	}
 }
 
+// stream acknowledges a listen request. The first kernel alone has terminals.
+func (k *kernel) stream(c *wire.Conn, req wire.Request) {
+	id := slices.Clone(req.ID)
+	k.mu.Lock()
+	k.streams = append(k.streams, id)
+	k.mu.Unlock()
+	var p struct {
+		Notifications struct {
+			ResourceSubscriptions []string
+			ResourcesListChanged  bool
+		}
+	}
+	json.Unmarshal(req.Params, &p)
+	first, _ := os.ReadFile(filepath.Join(k.paths.StateDir, "starts"))
+	followed, since := []string{}, map[string]int{}
+	for _, uri := range p.Notifications.ResourceSubscriptions {
+		base, query, _ := strings.Cut(uri, "?since=")
+		if strings.Contains(base, "/pty/") && strings.Count(string(first), "\n") > 1 {
+			continue
+		}
+		followed = append(followed, base)
+		if n, err := strconv.Atoi(query); err == nil {
+			since[base] = n
+		}
+	}
+	c.Notify("notifications/subscriptions/acknowledged", messages.JSON(map[string]any{
+		"notifications": map[string]any{"resourceSubscriptions": followed, "resourcesListChanged": p.Notifications.ResourcesListChanged},
+		"_meta":         map[string]any{"io.modelcontextprotocol/subscriptionId": id, "shoal/since": since},
+	}))
+}
+
 // tool does what the tests ask for.
 func (k *kernel) tool(c *wire.Conn, req wire.Request) {
 	var p struct {
-		Name string
-		URI  string
-		Seq  uint64
+		Name   string
+		URI    string
+		Seq    uint64
+		Stream string
 	}
 	json.Unmarshal(req.Params, &p)
 	switch p.Name {
 	case "hold":
 		return
 	case "notice":
-		c.Notify(methodUpdated, messages.JSON(map[string]any{"uri": p.URI, "seq": p.Seq, "payload": map[string]any{}}))
+		params := map[string]any{"uri": p.URI, "seq": p.Seq, "payload": map[string]any{}}
+		if p.Stream != "" {
+			params["_meta"] = map[string]any{"io.modelcontextprotocol/subscriptionId": p.Stream}
+		}
+		c.Notify(methodUpdated, messages.JSON(params))
 	case "ask":
 		c.Send(wire.AppendRequest(nil, json.RawMessage(`"`+itoa(os.Getpid())+`-1"`), "elicitation/create", json.RawMessage(`{}`)))
 	case "goodbye":

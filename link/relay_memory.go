@@ -3,10 +3,12 @@ package link
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"shoal.dev/shoal/messages"
 	"shoal.dev/shoal/wire"
 )
 
@@ -18,12 +20,20 @@ const (
 	methodSubscribe   = `"resources/subscribe"`
 	methodUnsubscribe = `"resources/unsubscribe"`
 	methodListen      = `"subscriptions/listen"`
+	methodCancelled   = `"notifications/cancelled"`
 	methodUpdated     = "notifications/resources/updated"
+	methodListChanged = "notifications/resources/list_changed"
+	methodAcked       = "notifications/subscriptions/acknowledged"
 )
 
-// sinceKey is where a kernel may say, in the _meta of a subscription's result,
-// after which sequence number it begins.
-const sinceKey = "shoal/since"
+const (
+	// sinceKey is where a kernel may say, in the _meta of a subscription's
+	// result or of a listen request's acknowledgement, after which sequence
+	// number it begins; there it is one for each URI.
+	sinceKey = "shoal/since"
+	// streamKey is where notices say to which listen request they belong.
+	streamKey = "io.modelcontextprotocol/subscriptionId"
+)
 
 // memory is all that a relay remembers of its client, so that a new kernel can
 // be brought to where the old one was. Its methods are called under the relay's
@@ -34,11 +44,22 @@ type memory struct {
 	initialize  []byte              // the frame that was answered with a result
 	initialized []byte
 	level       []byte
-	subscribed  []string          // URIs as the client gave them, in order
-	last        map[string]uint64 // last sequence number by URI without query
-	arrived     uint64            // requests so far
-	answers     uint64            // those that a kernel answered
-	listening   int               // ids in open that are listen requests
+	subscribed  []string         // URIs as the client gave them, in order
+	last        map[place]uint64 // last sequence number that the client was told
+	arrived     uint64           // requests so far
+	answers     uint64           // those that a kernel answered
+	listening   int              // ids in open that are listen requests
+}
+
+// place is where a sequence number counts.
+type place struct {
+	stream string // raw id of the listen request; "" for resources/subscribe
+	uri    string // without query
+}
+
+func placeOf(stream, uri string) place {
+	base, _, _ := strings.Cut(uri, "?")
+	return place{stream, base}
 }
 
 // request is an open request of the client.
@@ -47,10 +68,11 @@ type request struct {
 	order  uint64 // when the first of them came
 	method string // raw, only where the frame is kept
 	frame  []byte // only where it leaves a state behind
+	acked  bool   // the client was told what the listen request follows
 }
 
 func newMemory() memory {
-	return memory{open: map[string]*request{}, asked: map[string]struct{}{}, last: map[string]uint64{}}
+	return memory{open: map[string]*request{}, asked: map[string]struct{}{}, last: map[place]uint64{}}
 }
 
 // fromClient notes a frame on its way to the kernel, and reports whether it is
@@ -65,6 +87,10 @@ func (m *memory) fromClient(head wire.Head, frame []byte) bool {
 		m.opened(head, frame)
 	case string(head.Method) == methodInitialized:
 		m.initialized = bytes.Clone(frame)
+	case string(head.Method) == methodCancelled: // it will not be answered
+		if id := string(wire.Member(head.Params, "requestId")); m.open[id] != nil {
+			m.drop(id)
+		}
 	}
 	return true
 }
@@ -111,7 +137,7 @@ func (m *memory) answered(head wire.Head) {
 		m.subscribe(subscribedURI(q.frame), head.Result)
 	case methodUnsubscribe:
 		base := m.unsubscribe(subscribedURI(q.frame))
-		delete(m.last, base)
+		delete(m.last, place{uri: base})
 	}
 }
 
@@ -119,8 +145,15 @@ func (m *memory) answered(head wire.Head) {
 func (m *memory) drop(id string) {
 	if m.open[id].method == methodListen {
 		m.listening--
+		maps.DeleteFunc(m.last, func(p place, _ uint64) bool { return p.stream == id })
 	}
 	delete(m.open, id)
+}
+
+// listens reports whether an open request listens.
+func (m *memory) listens(id string) bool {
+	q := m.open[id]
+	return q != nil && q.method == methodListen
 }
 
 func (m *memory) subscribe(uri string, result []byte) {
@@ -128,7 +161,7 @@ func (m *memory) subscribe(uri string, result []byte) {
 	m.subscribed = append(m.subscribed, uri)
 	since := wire.Member(wire.Member(result, "_meta"), sinceKey)
 	if seq, err := strconv.ParseUint(string(since), 10, 64); err == nil {
-		m.last[base] = max(m.last[base], seq)
+		m.last[place{uri: base}] = max(m.last[place{uri: base}], seq)
 	}
 }
 
@@ -149,8 +182,63 @@ func (m *memory) noticed(params []byte) {
 	if err != nil || json.Unmarshal(wire.Member(params, "uri"), &uri) != nil {
 		return
 	}
-	base, _, _ := strings.Cut(uri, "?")
-	m.last[base] = seq
+	m.last[placeOf(string(wire.Member(wire.Member(params, "_meta"), streamKey)), uri)] = seq
+}
+
+// acknowledged notes what a listen request follows. When the client was told so
+// before, by a kernel that is gone, it gives the notices that make the client
+// look instead: at what has no sequence number to go on from, and at what is not
+// followed any more.
+func (m *memory) acknowledged(params []byte) (notices [][]byte, again bool) {
+	meta := wire.Member(params, "_meta")
+	stream := string(wire.Member(meta, streamKey))
+	q := m.open[stream]
+	if q == nil || q.method != methodListen {
+		return nil, false
+	}
+	wire.EachMember(wire.Member(meta, sinceKey), func(uri string, value []byte) bool {
+		if seq, err := strconv.ParseUint(string(value), 10, 64); err == nil {
+			at := placeOf(stream, uri)
+			m.last[at] = max(m.last[at], seq)
+		}
+		return true
+	})
+	if !q.acked {
+		q.acked = true
+		return nil, false
+	}
+	var asked, followed filter
+	head, _ := wire.Peek(q.frame)
+	json.Unmarshal(wire.Member(head.Params, "notifications"), &asked)
+	json.Unmarshal(wire.Member(params, "notifications"), &followed)
+	for _, uri := range asked.URIs {
+		at := placeOf(stream, uri)
+		if _, told := m.last[at]; !told || !slices.Contains(followed.URIs, at.uri) {
+			notices = append(notices, notice(methodUpdated, at))
+		}
+	}
+	if asked.List {
+		notices = append(notices, notice(methodListChanged, place{stream: stream}))
+	}
+	return notices, true
+}
+
+// filter is what a listen request asks for, as far as a relay needs to know.
+type filter struct {
+	List bool     `json:"resourcesListChanged"`
+	URIs []string `json:"resourceSubscriptions"`
+}
+
+// notice tells the client to look.
+func notice(method string, at place) []byte {
+	params := struct {
+		URI  string                     `json:"uri,omitempty"`
+		Meta map[string]json.RawMessage `json:"_meta,omitempty"`
+	}{URI: at.uri}
+	if at.stream != "" {
+		params.Meta = map[string]json.RawMessage{streamKey: json.RawMessage(at.stream)}
+	}
+	return wire.AppendRequest(nil, nil, method, messages.JSON(params))
 }
 
 // forsake empties what was open with a kernel that is gone: the ids that the
@@ -181,9 +269,9 @@ func (m *memory) forsake(all bool) (open, asked []json.RawMessage) {
 }
 
 // resumed is the URI under which a subscription goes on where it stopped.
-func (m *memory) resumed(uri string) (resumed string, hasSeq bool) {
+func (m *memory) resumed(stream, uri string) (resumed string, hasSeq bool) {
 	base, query, _ := strings.Cut(uri, "?")
-	seq, ok := m.last[base]
+	seq, ok := m.last[place{stream, base}]
 	if !ok {
 		return uri, false
 	}

@@ -80,7 +80,7 @@ func (m *memory) restoration() [][]byte {
 		frames = append(frames, withID(m.level, levelID))
 	}
 	for i, uri := range m.subscribed {
-		resumed, _ := m.resumed(uri)
+		resumed, _ := m.resumed("", uri)
 		params := messages.JSON(map[string]string{"uri": resumed})
 		id := json.RawMessage(privateID + strconv.Itoa(i) + `"`)
 		frames = append(frames, wire.AppendRequest(nil, id, "resources/subscribe", params))
@@ -113,7 +113,7 @@ func (m *memory) relisten(frame []byte) []byte {
 		return frame
 	}
 	for i, uri := range uris {
-		uris[i], _ = m.resumed(uri)
+		uris[i], _ = m.resumed(string(head.ID), uri)
 	}
 	return splice(frame, list, messages.JSON(uris))
 }
@@ -131,6 +131,10 @@ func (r *relay) kernelFrame(line []byte) bool {
 		return false
 	case head.IsReply():
 		r.mu.Lock()
+		if r.stopped && r.memory.listens(string(head.ID)) { // the next kernel goes on with it
+			r.mu.Unlock()
+			return false
+		}
 		r.memory.answered(head)
 		r.mu.Unlock()
 		r.settle()
@@ -147,6 +151,14 @@ func (r *relay) kernelFrame(line []byte) bool {
 		r.mu.Lock()
 		r.memory.noticed(head.Params)
 		r.mu.Unlock()
+	case head.MethodIs(methodAcked):
+		r.mu.Lock()
+		notices, again := r.memory.acknowledged(head.Params)
+		r.mu.Unlock()
+		for _, frame := range notices {
+			r.write(frame)
+		}
+		return !again
 	}
 	return true
 }
@@ -163,7 +175,7 @@ func (r *relay) resubscribed(head wire.Head) {
 		return
 	}
 	uri := r.memory.subscribed[i]
-	_, hasSeq := r.memory.resumed(uri)
+	_, hasSeq := r.memory.resumed("", uri)
 	r.mu.Unlock()
 	if hasSeq && head.Error == nil {
 		return
@@ -171,8 +183,7 @@ func (r *relay) resubscribed(head wire.Head) {
 	if head.Error != nil {
 		r.log.Warn("subscription was not resumed", "uri", uri)
 	}
-	base, _, _ := strings.Cut(uri, "?")
-	r.write(wire.AppendRequest(nil, nil, methodUpdated, messages.JSON(map[string]string{"uri": base})))
+	r.write(notice(methodUpdated, placeOf("", uri)))
 	r.flush()
 }
 

@@ -150,7 +150,6 @@ var restored = []string{
 	`{"jsonrpc":"2.0","id":"\u001fshoal-relay:1","method":"resources/subscribe","params":{"uri":"shoal://session/cwd"}}`,
 	`{"jsonrpc":"2.0","id":"\u001fshoal-relay:2","method":"resources/subscribe","params":{"uri":"shoal://events/known?since=41"}}`,
 	`{"jsonrpc":"2.0","id":"\u001fshoal-relay:3","method":"resources/subscribe","params":{"uri":"shoal://task/9?since=3"}}`,
-	`{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["shoal://events/journal?since=8"]},"_meta":{"v":1}}}`,
 }
 
 func TestRelaySurvivesItsKernel(t *testing.T) {
@@ -173,7 +172,6 @@ func TestRelaySurvivesItsKernel(t *testing.T) {
 	ask("7", "resources/unsubscribe", `{"uri":"shoal://events/gone"}`)
 	ask("8", "resources/subscribe", `{"uri":"shoal://events/known"}`)
 	ask("9", "resources/subscribe", `{"uri":"shoal://task/9?since=3"}`)
-	c.send(`{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["shoal://events/journal"]},"_meta":{"v":1}}}`)
 	for _, seq := range []string{"7", "8"} {
 		c.send(`{"jsonrpc":"2.0","id":20,"method":"tools/call","params":{"name":"notice","uri":"shoal://events/journal","seq":` + seq + `}}`)
 		c.line()
@@ -207,6 +205,70 @@ func TestRelaySurvivesItsKernel(t *testing.T) {
 	}
 	if diff := cmp.Diff(append(restored, call("23", "x")), w.frames(1)[1:]); diff != "" {
 		t.Errorf("what the new kernel was told (-want +got):\n%s", diff)
+	}
+	if code := c.exit(); code != 0 {
+		t.Errorf("exit code: got %d, want 0", code)
+	}
+}
+
+// A client without handshake: its open calls fail, its streams go on where each
+// of them was, and those that it ended stay ended.
+func TestRelayGoesOnWithStreams(t *testing.T) {
+	listen := func(id, wanted string) string {
+		return `{"jsonrpc":"2.0","id":` + id + `,"method":"subscriptions/listen","params":{"notifications":` + wanted + `,"_meta":{"v":1}}}`
+	}
+	told := func(stream, params string) string {
+		return `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{` + params + `"_meta":{"io.modelcontextprotocol/subscriptionId":` + stream + `}}}`
+	}
+	w := newWorld(t)
+	c := w.client()
+	c.send(listen(`"a"`, `{"resourceSubscriptions":["shoal://events/journal?since=2","shoal://pty/3","shoal://session/cwd"],"resourcesListChanged":true}`))
+	if got := c.line(); !strings.Contains(got, "acknowledged") {
+		t.Fatalf("got %s, want the acknowledgement", got)
+	}
+	c.send(listen(`2`, `{"resourceSubscriptions":["shoal://events/journal?since=5"]}`), listen(`3`, `{"resourceSubscriptions":["shoal://jobs"]}`))
+	c.line()
+	c.line()
+	c.send(`{"jsonrpc":"2.0","id":20,"method":"tools/call","params":{"name":"notice","uri":"shoal://events/journal","seq":9,"stream":"a"}}`)
+	c.line()
+	c.line()
+	c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`, call("21", "hold"), call("22", "hold"),
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":22}}`, call("23", "x"))
+	c.want(echoed("23", "x"))
+
+	w.kill(w.kernels()[0])
+	c.wantError("21", "-32041", "kernel_lost")
+	c.send(call("24", "x"))
+	got := []string{c.line(), c.line(), c.line(), c.line()}
+	want := []string{
+		told(`"a"`, `"uri":"shoal://pty/3",`), // which the new kernel does not have
+		told(`"a"`, `"uri":"shoal://session/cwd",`),
+		strings.Replace(told(`"a"`, ""), "updated", "list_changed", 1),
+		echoed("24", "x"),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("what the client sees of the new kernel (-want +got):\n%s", diff)
+	}
+	wantFrames := []string{
+		listen(`"a"`, `{"resourceSubscriptions":["shoal://events/journal?since=9","shoal://pty/3","shoal://session/cwd"],"resourcesListChanged":true}`),
+		listen(`2`, `{"resourceSubscriptions":["shoal://events/journal?since=5"]}`),
+		call("24", "x"),
+	}
+	if diff := cmp.Diff(wantFrames, w.frames(1)[1:]); diff != "" {
+		t.Errorf("what the new kernel was told (-want +got):\n%s", diff)
+	}
+
+	// A kernel that stops in order ends its streams; the client does not see it.
+	c.send(call("30", "goodbye"))
+	c.wantError("30", "-32041", "kernel_stopped")
+	w.startKernel()
+	for range 3 {
+		if got := c.line(); !strings.Contains(got, `"io.modelcontextprotocol/subscriptionId":"a"`) {
+			t.Errorf("got %s, want a notice of stream a", got)
+		}
+	}
+	if diff := cmp.Diff(wantFrames[:2], w.frames(2)[1:]); diff != "" {
+		t.Errorf("what the third kernel was told (-want +got):\n%s", diff)
 	}
 	if code := c.exit(); code != 0 {
 		t.Errorf("exit code: got %d, want 0", code)

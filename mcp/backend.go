@@ -24,6 +24,15 @@ type Conn interface {
 	SetReadDeadline(t time.Time) error
 }
 
+// Streams may be implemented by a Conn that answers requests on streams of their
+// own, as HTTP does: SendFor queues a frame that belongs to the open request
+// with that raw id, and takes the frame over. Those are its progress, its log
+// messages, questions to its user, and the notices of a listen request; its
+// answer, and what belongs to no request, come through Send.
+type Streams interface {
+	SendFor(request json.RawMessage, frame []byte) error
+}
+
 // Call is a kernel call that has been handed over and whose answer is awaited.
 type Call interface {
 	// Wait gives the answer. It returns early when ctx ends; its result is then

@@ -15,8 +15,8 @@ import (
 	"shoal.dev/shoal/wire"
 )
 
-// connectSDK attaches the official client, held to the newest legacy revision.
-func connectSDK(t *testing.T, k Backend, o *sdk.ClientOptions) *sdk.ClientSession {
+// connectSDK attaches the official client, held to a revision.
+func connectSDK(t *testing.T, k Backend, revision string, o *sdk.ClientOptions) *sdk.ClientSession {
 	t.Helper()
 	s, err := NewServer(Options{Version: "1.2.3"})
 	if err != nil {
@@ -27,7 +27,7 @@ func connectSDK(t *testing.T, k Backend, o *sdk.ClientOptions) *sdk.ClientSessio
 	conn := wire.NewConn(far)
 	go func() { served <- s.Serve(t.Context(), conn, k); conn.Close() }()
 	client := sdk.NewClient(&sdk.Implementation{Name: "t", Version: "1"}, o)
-	cs, err := client.Connect(t.Context(), &sdk.IOTransport{Reader: near, Writer: near}, &sdk.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	cs, err := client.Connect(t.Context(), &sdk.IOTransport{Reader: near, Writer: near}, &sdk.ClientSessionOptions{ProtocolVersion: revision})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,11 +42,19 @@ func connectSDK(t *testing.T, k Backend, o *sdk.ClientOptions) *sdk.ClientSessio
 	return cs
 }
 
+// TestOfficialClient: the official client works in both eras.
 func TestOfficialClient(t *testing.T) {
+	for _, revision := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
+		t.Run(revision, func(t *testing.T) { checkSDK(t, revision) })
+	}
+}
+
+func checkSDK(t *testing.T, revision string) {
+	t.Helper()
 	k := scene()
 	updates := make(chan string, 16)
 	progress := make(chan float64, 16)
-	cs := connectSDK(t, k, &sdk.ClientOptions{
+	cs := connectSDK(t, k, revision, &sdk.ClientOptions{
 		ResourceUpdatedHandler: func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) {
 			event, _ := json.Marshal(r.Params.Meta["shoal/event"])
 			updates <- r.Params.URI + " " + string(event)
@@ -57,7 +65,7 @@ func TestOfficialClient(t *testing.T) {
 	})
 	ctx := t.Context()
 	init := cs.InitializeResult()
-	if init.ProtocolVersion != "2025-11-25" || init.ServerInfo.Version != "1.2.3" || !strings.Contains(init.Instructions, "session work") {
+	if init.ProtocolVersion != revision || init.ServerInfo.Version != "1.2.3" || !strings.Contains(init.Instructions, "session work") {
 		t.Errorf("handshake %+v", init)
 	}
 	checkSDKTools(t, cs)
@@ -67,6 +75,7 @@ func TestOfficialClient(t *testing.T) {
 	if err := cs.Subscribe(ctx, &sdk.SubscribeParams{URI: "shoal://events/user.x"}); err != nil {
 		t.Fatal(err)
 	}
+	eventually(t, "it is followed", func() bool { return k.openCursors() == 1 })
 	k.publish("user.x", `{"a":1}`)
 	select {
 	case got := <-updates:
@@ -78,6 +87,10 @@ func TestOfficialClient(t *testing.T) {
 	}
 	if err := cs.Unsubscribe(ctx, &sdk.UnsubscribeParams{URI: "shoal://events/user.x"}); err != nil {
 		t.Error(err)
+	}
+	eventually(t, "it is followed no longer", func() bool { return k.openCursors() == 0 })
+	if revision == statelessRevision {
+		return // which sets the level with each request
 	}
 	if err := cs.SetLoggingLevel(ctx, &sdk.SetLoggingLevelParams{Level: "info"}); err != nil {
 		t.Error(err)
@@ -193,26 +206,4 @@ func checkSDKResources(t *testing.T, cs *sdk.ClientSession) {
 	if err != nil || fmt.Sprint(done.Completion.Values) != "[cwd]" {
 		t.Errorf("completion: %+v, %v", done, err)
 	}
-}
-
-// TestModernClientFallsBack: a client that tries the stateless revision first
-// ends with the handshake.
-func TestModernClientFallsBack(t *testing.T) {
-	s, err := NewServer(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	near, far := socketPair(t)
-	conn := wire.NewConn(far)
-	served := make(chan struct{})
-	go func() { defer close(served); s.Serve(t.Context(), conn, scene()); conn.Close() }()
-	cs, err := sdk.NewClient(&sdk.Implementation{Name: "t", Version: "1"}, nil).Connect(t.Context(), &sdk.IOTransport{Reader: near, Writer: near}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if res, err := cs.CallTool(t.Context(), &sdk.CallToolParams{Name: "shoal_exec", Arguments: map[string]any{"src": "42"}}); err != nil || res.IsError {
-		t.Errorf("exec: %+v, %v", res, err)
-	}
-	cs.Close()
-	<-served
 }

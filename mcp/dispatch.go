@@ -14,24 +14,35 @@ import (
 // that calls reach the kernel in the order in which they were written. The
 // request points into the frame, of which a job may keep nothing.
 func (p *peer) dispatch(req request) (job, *messages.Error) {
+	if refusal := outOfEra(req.method, req.meta); refusal != nil {
+		return job{}, refusal
+	}
+	j, refusal := p.route(req)
+	if refusal == nil && req.meta.stateless {
+		j = p.s.forStateless(j)
+	}
+	return j, refusal
+}
+
+func (p *peer) route(req request) (job, *messages.Error) {
 	switch req.method {
 	case "tools/call":
-		return p.callTool(req.params)
+		return p.callTool(req)
 	case "resources/read":
-		return p.readResource(req.params)
+		return p.readResource(req)
 	case "resources/list":
-		return p.listResources(req.params)
+		return p.listResources(req)
 	case "resources/subscribe":
 		return p.subscribe(req.params)
 	case "resources/unsubscribe":
 		return p.unsubscribe(req.params)
-	case "server/discover", "subscriptions/listen":
-		return job{}, messages.Errorf(messages.CodeMethodNotFound, "method %s not found: this server speaks revisions up to 2025-11-25", req.method)
+	case "subscriptions/listen":
+		return p.listen(req)
 	}
 	method, params := req.method, bytes.Clone(req.params)
 	return job{inOrder: method == "initialize", run: func(ctx context.Context) (json.RawMessage, *messages.Error) {
 		result, refusal := p.s.handle(ctx, p.session, method, params)
-		if refusal == nil && method == "initialize" {
+		if refusal == nil && (method == "initialize" || method == "server/discover") {
 			result = p.introduce(result)
 		}
 		return result, refusal
@@ -39,8 +50,8 @@ func (p *peer) dispatch(req request) (job, *messages.Error) {
 }
 
 // callTool hands a tool's kernel call over.
-func (p *peer) callTool(params []byte) (job, *messages.Error) {
-	name := member(params, "name")
+func (p *peer) callTool(req request) (job, *messages.Error) {
+	name := member(req.params, "name")
 	if name == nil || name[0] != '"' {
 		return job{}, messages.Errorf(messages.CodeInvalidParams, "name: expected the name of a tool")
 	}
@@ -48,11 +59,12 @@ func (p *peer) callTool(params []byte) (job, *messages.Error) {
 	if !known {
 		return job{}, messages.Errorf(messages.CodeInvalidParams, "tool '%s' not found", clip(unquote(name), 128))
 	}
-	args, refusal := t.params(member(params, "arguments"))
+	args, refusal := t.params(member(req.params, "arguments"))
 	if refusal != nil {
 		return job{}, refusal
 	}
-	j := job{token: progressToken(params)}
+	j := job{token: bytes.Clone(req.meta.token)}
+	links := req.meta.stateless || p.session.links()
 	call, refusal := p.backend.Begin(t.method, args)
 	if refusal != nil {
 		if isBridge(refusal) {
@@ -66,7 +78,7 @@ func (p *peer) callTool(params []byte) (job, *messages.Error) {
 	}
 	changed := false
 	j.run = func(ctx context.Context) (result json.RawMessage, refusal *messages.Error) {
-		result, changed, refusal = p.toolAnswer(ctx, t, call, args)
+		result, changed, refusal = p.toolAnswer(ctx, t, call, args, links)
 		return result, refusal
 	}
 	j.after = func() {
@@ -78,7 +90,7 @@ func (p *peer) callTool(params []byte) (job, *messages.Error) {
 }
 
 // toolAnswer waits for the kernel and dresses its answer.
-func (p *peer) toolAnswer(ctx context.Context, t *tool, call Call, args json.RawMessage) (answer json.RawMessage, changed bool, refusal *messages.Error) {
+func (p *peer) toolAnswer(ctx context.Context, t *tool, call Call, args json.RawMessage, links bool) (answer json.RawMessage, changed bool, refusal *messages.Error) {
 	result, refusal := call.Wait(ctx)
 	switch {
 	case refusal != nil && isBridge(refusal):
@@ -94,7 +106,7 @@ func (p *peer) toolAnswer(ctx context.Context, t *tool, call Call, args json.Raw
 		}
 	}
 	text, link := t.show(shown, textLimit(args))
-	if !p.session.links() {
+	if !links {
 		link = ""
 	}
 	return toolResult(result, text, link), t.lists && changesLists(t.method, result), nil
@@ -121,19 +133,6 @@ func textLimit(args []byte) int {
 // changesLists reports whether a result says that a resource came or went.
 func changesLists(method string, result []byte) bool {
 	return method != "exec" || member(result, "events") != nil || member(result, "plan_ref") != nil
-}
-
-// progressToken is the raw token under which the caller wants to hear of
-// progress.
-func progressToken(params []byte) json.RawMessage {
-	token := member(member(params, "_meta"), "progressToken")
-	if token == nil {
-		return nil
-	}
-	if kind := jsonType(token); kind != "string" && kind != "integer" {
-		return nil
-	}
-	return bytes.Clone(token)
 }
 
 // prepareGet makes the params of value.get. The ref may be a URI, with a path

@@ -4,8 +4,9 @@
 // A Server holds what all connections share and what never changes: the tool
 // table with its schemas, the instructions, and the protocol library that
 // negotiates revisions. Serve owns one connection for as long as it lasts: the
-// open calls, the subscriptions, the log level. Everything else belongs to the
-// kernel behind the Backend.
+// open calls, the subscriptions, the log level. Requests of both eras of the
+// protocol, with a handshake and without, share a connection (see era.go).
+// Everything else belongs to the kernel behind the Backend.
 //
 // It promises that calls are handed to the backend in the order in which they
 // were written, that ids and integers stay exact, that frames leave whole and

@@ -13,6 +13,7 @@ type request struct {
 	id     json.RawMessage // nil: a notification
 	method string          // empty: an answer to a question that nobody asked
 	params json.RawMessage // nil when absent or null, else an object
+	meta   meta            // of a request
 }
 
 // parseFrame reads a frame. On refusal the request still has the id to answer

@@ -97,8 +97,9 @@ func oneLine(raw []byte) string {
 }
 
 // listResources asks for everything that has an address and shows one page.
-func (p *peer) listResources(params []byte) (job, *messages.Error) {
-	after, refusal := parseCursor(member(params, "cursor"))
+func (p *peer) listResources(req request) (job, *messages.Error) {
+	stateless := req.meta.stateless
+	after, refusal := parseCursor(member(req.params, "cursor"))
 	if refusal != nil {
 		return job{}, refusal
 	}
@@ -107,7 +108,7 @@ func (p *peer) listResources(params []byte) (job, *messages.Error) {
 		// What the kernel does not have, or does not show, is not listed.
 		calls[i], _ = p.backend.Begin(c.method, nil)
 	}
-	return job{run: func(ctx context.Context) (json.RawMessage, *messages.Error) {
+	return job{keep: new(int64), run: func(ctx context.Context) (json.RawMessage, *messages.Error) {
 		all := fixedResources()
 		for i, call := range calls {
 			if call == nil {
@@ -122,7 +123,9 @@ func (p *peer) listResources(params []byte) (job, *messages.Error) {
 			}
 			all = append(all, entries(answer, i)...)
 		}
-		p.listed.Store(true)
+		if !stateless {
+			p.listed.Store(true)
+		}
 		return page(all, after), nil
 	}}, nil
 }
@@ -184,9 +187,17 @@ func page(all []listed, after *place) json.RawMessage {
 	return messages.JSON(answer)
 }
 
-// listChanged tells a client whose list has grown stale, once for each list.
+// listChanged tells of a list that has grown stale: a client of a handshake once
+// for each list that it had, and every stream that asked to hear of it.
 func (p *peer) listChanged() {
 	if p.listed.CompareAndSwap(true, false) {
 		p.conn.Send(notificationFrame("notifications/resources/list_changed", []byte("{}")))
+	}
+	p.subs.mu.Lock()
+	defer p.subs.mu.Unlock()
+	for _, sub := range p.subs.all {
+		if sub.list != nil {
+			signal(sub.list)
+		}
 	}
 }

@@ -18,7 +18,7 @@ const (
 
 // progress tells the client how long a call has been running, until stop is
 // called; nothing is told after that. Progress is in milliseconds.
-func (p *peer) progress(token json.RawMessage) (stop func()) {
+func (p *peer) progress(id, token json.RawMessage) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -29,7 +29,7 @@ func (p *peer) progress(token json.RawMessage) (stop func()) {
 			params := appendRaw([]byte(`{"progressToken":`), token)
 			params = appendInt(append(params, `,"progress":`...), ran.Milliseconds())
 			params = appendString(append(params, `,"message":`...), fmt.Sprintf("running for %.1f s", ran.Seconds()))
-			if p.conn.Send(notificationFrame("notifications/progress", append(params, '}'))) != nil {
+			if p.sendFor(id, notificationFrame("notifications/progress", append(params, '}'))) != nil {
 				return
 			}
 		}
@@ -37,12 +37,23 @@ func (p *peer) progress(token json.RawMessage) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// log sends a log message to a client that wants its level.
-func (p *peer) log(level mcp.LoggingLevel, text string) {
-	if !p.session.Initialized() || !level.ShouldSendTo(p.session.GetLogLevel()) {
+// origin is the request that a log message is about.
+type origin struct {
+	id   json.RawMessage // nil: it is about none
+	meta meta
+}
+
+// log sends a log message to a client that wants its level: the one of its
+// connection, or in the stateless era the one of the request.
+func (p *peer) log(about origin, level mcp.LoggingLevel, text string) {
+	least := mcp.LoggingLevel(about.meta.level)
+	if !about.meta.stateless && p.session.ProtocolVersion() != "" {
+		least = p.session.GetLogLevel()
+	}
+	if least == "" || !level.ShouldSendTo(least) {
 		return
 	}
 	params := appendString([]byte(`{"level":`), string(level))
 	params = appendString(append(params, `,"logger":"shoal","data":`...), text)
-	p.conn.Send(notificationFrame("notifications/message", append(params, '}')))
+	p.sendFor(about.id, notificationFrame("notifications/message", append(params, '}')))
 }

@@ -13,18 +13,19 @@ import (
 const codeResourceNotFound messages.Code = -32002
 
 // readResource hands a resource's kernel call over.
-func (p *peer) readResource(params []byte) (job, *messages.Error) {
-	uri, refusal := uriParam(params)
+func (p *peer) readResource(req request) (job, *messages.Error) {
+	stateless := req.meta.stateless
+	uri, refusal := uriParam(req.params)
 	if refusal != nil {
 		return job{}, refusal
 	}
 	t, refusal := parseURI(uri)
 	if refusal != nil {
-		return job{}, readError(refusal)
+		return job{}, readError(refusal, stateless)
 	}
 	src, refusal := t.source()
 	if refusal != nil {
-		return job{}, readError(refusal)
+		return job{}, readError(refusal, stateless)
 	}
 	mark := p.beginMark(t)
 	backend := p.backend
@@ -33,13 +34,17 @@ func (p *peer) readResource(params []byte) (job, *messages.Error) {
 	}
 	call, refusal := backend.Begin(src.method, src.params)
 	if refusal != nil {
-		return job{}, readError(refusal)
+		return job{}, readError(refusal, stateless)
 	}
-	return job{run: func(ctx context.Context) (json.RawMessage, *messages.Error) {
+	keep := int64(0)
+	if t.kind == "val" {
+		keep = keepContent
+	}
+	return job{keep: &keep, run: func(ctx context.Context) (json.RawMessage, *messages.Error) {
 		seen := mark(ctx)
 		result, refusal := call.Wait(ctx)
 		if refusal != nil {
-			return nil, readError(refusal)
+			return nil, readError(refusal, stateless)
 		}
 		if seen != nil {
 			p.marks.note(t.channel(), *seen)
@@ -83,8 +88,9 @@ func readResult(uri, format string, result json.RawMessage) json.RawMessage {
 	return append(dst, '}')
 }
 
-// readError is a kernel error as the refusal of a read.
-func readError(e *messages.Error) *messages.Error {
+// readError is a kernel error as the refusal of a read. The stateless era has no
+// code of its own for what is not there.
+func readError(e *messages.Error, stateless bool) *messages.Error {
 	if e.Code == messages.CodeInterrupted && isBridge(e) {
 		return e
 	}
@@ -92,6 +98,9 @@ func readError(e *messages.Error) *messages.Error {
 	switch e.Code {
 	case messages.CodeUnknownRef, messages.CodeUnknownTask, messages.CodeUnknownPTY, messages.CodeUnknownPlan:
 		outer = codeResourceNotFound
+		if stateless {
+			outer = messages.CodeInvalidParams
+		}
 	case messages.CodeInvalidParams, messages.CodeBadPath:
 		outer = messages.CodeInvalidParams
 	}

@@ -28,9 +28,9 @@ func (s *Server) Serve(ctx context.Context, c Conn, b Backend) error {
 	// Calls outlive ctx by the grace, so that a stopping kernel can answer.
 	calls, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	p := &peer{s: s, conn: c, backend: b, open: map[*openCall]struct{}{}}
+	p := &peer{s: s, conn: c, backend: b, open: map[*openCall]struct{}{}, ending: make(chan struct{})}
 	p.session = s.newSession(p)
-	p.subs.byURI = map[string]*subscription{}
+	p.subs.all = map[followed]*subscription{}
 	p.marks.last = map[string]uint64{}
 	unwatch := context.AfterFunc(ctx, p.interrupt)
 	err := p.read(calls)
@@ -55,8 +55,9 @@ type peer struct {
 	bytes int // of the frames of open calls
 	wait  sync.WaitGroup
 
-	subs  subscriptions
-	marks marks
+	subs   subscriptions
+	marks  marks
+	ending chan struct{} // closed when no more frames are read
 }
 
 // job is what a request turned into when it was handed over.
@@ -66,6 +67,8 @@ type job struct {
 	token   json.RawMessage // of the progress that the caller wants; may be nil
 	after   func()          // once the answer is sent, or will not be; may be nil
 	inOrder bool            // what is written after it had better wait for it
+	effect  <-chan struct{} // closed when it has taken effect, if before its answer; may be nil
+	keep    *int64          // milliseconds for which the result may be kept; nil: not said
 }
 
 // openCall is a request that has no answer yet.
@@ -112,8 +115,6 @@ func (p *peer) frame(ctx context.Context, line []byte) {
 	case req.method == "":
 	case req.id == nil:
 		p.notification(ctx, req)
-	case req.method == "ping": // asks whether frames are read, which nothing else may hold up
-		p.conn.Send(resultFrame(bytes.Clone(req.id), json.RawMessage("{}")))
 	default:
 		p.request(ctx, req, len(line))
 	}
@@ -131,6 +132,15 @@ func (p *peer) notification(ctx context.Context, req request) {
 // request hands a call over and leaves the waiting to a goroutine.
 func (p *peer) request(ctx context.Context, req request, size int) {
 	id := bytes.Clone(req.id)
+	var refusal *messages.Error
+	if req.meta, refusal = readMeta(req.params); refusal != nil {
+		p.refuse(id, refusal)
+		return
+	}
+	if req.method == "ping" && !req.meta.stateless { // asks whether frames are read, which nothing else may hold up
+		p.conn.Send(resultFrame(id, json.RawMessage("{}")))
+		return
+	}
 	if refusal := p.room(size); refusal != nil {
 		p.refuse(id, refusal)
 		return
@@ -156,6 +166,7 @@ func (p *peer) request(ctx context.Context, req request, size int) {
 		defer timer.Stop()
 		select {
 		case <-o.finished:
+		case <-j.effect:
 		case <-timer.C:
 		}
 	}
@@ -191,7 +202,7 @@ func (p *peer) await(ctx context.Context, o *openCall) {
 	if o.job.after != nil {
 		defer o.job.after()
 	}
-	result, refusal := p.outcome(ctx, o.job)
+	result, refusal := p.outcome(ctx, o)
 	p.mu.Lock()
 	delete(p.open, o)
 	p.bytes -= o.size
@@ -207,13 +218,13 @@ func (p *peer) await(ctx context.Context, o *openCall) {
 }
 
 // outcome runs a job, telling about its progress if that is wanted.
-func (p *peer) outcome(ctx context.Context, j job) (json.RawMessage, *messages.Error) {
-	if j.token == nil {
-		return p.run(ctx, j)
+func (p *peer) outcome(ctx context.Context, o *openCall) (json.RawMessage, *messages.Error) {
+	if o.job.token == nil {
+		return p.run(ctx, o.job)
 	}
-	stop := p.progress(j.token)
+	stop := p.progress(o.id, o.job.token)
 	defer stop()
-	return p.run(ctx, j)
+	return p.run(ctx, o.job)
 }
 
 // begin and run keep a fault to the call that met it.
@@ -279,6 +290,7 @@ func (p *peer) close() {
 // drain lets open calls finish while somebody may still read their answers,
 // then abandons the rest, ends the subscriptions and waits for all goroutines.
 func (p *peer) drain(cancel context.CancelFunc) {
+	close(p.ending)
 	done := make(chan struct{})
 	go func() { p.wait.Wait(); close(done) }()
 	if !p.conn.HungUp() {

@@ -40,6 +40,7 @@ type Options struct {
 type Server struct {
 	o        Options
 	tools    map[string]*tool
+	info     json.RawMessage // who this is, for results of the stateless era
 	library  *server.MCPServer
 	sessions atomic.Uint64
 	messages atomic.Uint64
@@ -60,8 +61,11 @@ func NewServer(o Options) (*Server, error) {
 		o.Grace = DrainGrace
 	}
 	s := &Server{o: o, tools: map[string]*tool{}}
+	s.info = messages.JSON(mcp.Implementation{Name: "shoal", Version: o.Version, Title: "Shoal"})
 	s.library = server.NewMCPServer("shoal", o.Version,
 		server.WithTitle("Shoal"),
+		server.WithMethodCacheHints(mcp.MethodToolsList, keepTables, mcp.CacheScopePublic),
+		server.WithMethodCacheHints(mcp.MethodResourcesTemplatesList, keepTables, mcp.CacheScopePublic),
 		server.WithInstructions(instructions()),
 		server.WithToolCapabilities(false),
 		server.WithResourceCapabilities(true, true),

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
+
 	"shoal.dev/shoal/messages"
 )
 
@@ -23,9 +25,16 @@ const (
 // subscriptions are what one connection follows.
 type subscriptions struct {
 	mu    sync.Mutex
-	byURI map[string]*subscription // by URI without query, as the client spelled it
+	all   map[followed]*subscription
 	ended bool
 	queue chan struct{} // closed when the newest request about subscriptions is done
+}
+
+// followed names a subscription of a connection.
+type followed struct {
+	stream string // raw id of the listen request; "" for resources/subscribe
+	level  string // of log messages on that stream; "": none
+	uri    string // without query, as the client spelled it
 }
 
 // inTurn makes requests about subscriptions take effect one after the other. It
@@ -46,9 +55,10 @@ func (p *peer) inTurn(run func(ctx context.Context) (json.RawMessage, *messages.
 // subscription is one followed resource. Its goroutines start when begun is
 // closed and are waited for by stop.
 type subscription struct {
-	uri     string
+	followed
 	cancel  context.CancelFunc
 	cursors []Cursor
+	list    chan struct{} // signals that the list of resources has changed; nil: not what is followed
 	wait    sync.WaitGroup
 
 	mu   sync.Mutex
@@ -63,33 +73,33 @@ func (s *subscriptions) add(sub *subscription) *messages.Error {
 	switch {
 	case s.ended:
 		return messages.Errorf(messages.CodeInterrupted, "the connection has ended")
-	case len(s.byURI) >= subscriptionLimit:
-		return overLimit("subscriptions", subscriptionLimit, len(s.byURI))
+	case len(s.all) >= subscriptionLimit:
+		return overLimit("subscriptions", subscriptionLimit, len(s.all))
 	}
-	s.byURI[sub.uri] = sub
+	s.all[sub.followed] = sub
 	return nil
 }
 
-func (s *subscriptions) find(uri string) *subscription {
+func (s *subscriptions) find(f followed) *subscription {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.byURI[uri]
+	return s.all[f]
 }
 
 // take removes a subscription.
-func (s *subscriptions) take(uri string) *subscription {
+func (s *subscriptions) take(f followed) *subscription {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sub := s.byURI[uri]
-	delete(s.byURI, uri)
+	sub := s.all[f]
+	delete(s.all, f)
 	return sub
 }
 
 // end stops all subscriptions, for good.
 func (s *subscriptions) end() {
 	s.mu.Lock()
-	all := s.byURI
-	s.byURI, s.ended = nil, true
+	all := s.all
+	s.all, s.ended = nil, true
 	s.mu.Unlock()
 	for _, sub := range all {
 		sub.cancel()
@@ -120,6 +130,38 @@ func (s *subscription) lastSeq() *uint64 {
 	return s.last
 }
 
+// followable is a resource that a client asks to follow.
+type followable struct {
+	uri    string // without query
+	target target
+	view   *view   // nil: it is a channel
+	since  *uint64 // the event after which to begin; nil: not said
+}
+
+// readFollowable looks whether a resource can be followed.
+func readFollowable(uri string) (followable, *messages.Error) {
+	base, query, _ := strings.Cut(uri, "?")
+	f := followable{uri: base}
+	t, refusal := parseURI(base)
+	if refusal != nil {
+		return f, refusal
+	}
+	f.view = viewOf(t)
+	var known []string
+	switch {
+	case t.channel() != "":
+		known = []string{"since"}
+	case f.view == nil:
+		return f, messages.Errorf(messages.CodeInvalidParams, "uri: %s cannot be subscribed to; read it instead", clip(uri, 256))
+	}
+	if t.query, refusal = parseQuery(query, known); refusal != nil {
+		return f, refusal
+	}
+	f.target = t
+	f.since, refusal = t.since()
+	return f, refusal
+}
+
 // subscribe follows a resource. Following one twice is following it once,
 // unless the second request says where to begin.
 func (p *peer) subscribe(params []byte) (job, *messages.Error) {
@@ -127,50 +169,37 @@ func (p *peer) subscribe(params []byte) (job, *messages.Error) {
 	if refusal != nil {
 		return job{}, refusal
 	}
-	base, query, _ := strings.Cut(uri, "?")
-	t, refusal := parseURI(base)
+	f, refusal := readFollowable(uri)
 	if refusal != nil {
-		return job{}, readError(refusal)
-	}
-	v := viewOf(t)
-	var known []string
-	switch {
-	case t.channel() != "":
-		known = []string{"since"}
-	case v == nil:
-		return job{}, readError(messages.Errorf(messages.CodeInvalidParams, "uri: %s cannot be subscribed to; read it instead", clip(uri, 256)))
-	}
-	if t.query, refusal = parseQuery(query, known); refusal != nil {
-		return job{}, readError(refusal)
-	}
-	since, refusal := t.since()
-	if refusal != nil {
-		return job{}, readError(refusal)
+		return job{}, readError(refusal, false)
 	}
 	begin := make(chan struct{})
 	return job{
 		inOrder: true,
 		after:   func() { close(begin) }, // notices come after the answer
 		run: p.inTurn(func(ctx context.Context) (json.RawMessage, *messages.Error) {
-			if sub := p.subs.find(base); sub != nil && since == nil {
+			name := followed{uri: f.uri}
+			if sub := p.subs.find(name); sub != nil && f.since == nil {
 				return subscribed(sub.lastSeq()), nil
 			}
-			if sub := p.subs.take(base); sub != nil {
+			if sub := p.subs.take(name); sub != nil {
 				sub.stop()
 			}
-			var sub *subscription
-			var refusal *messages.Error
-			if v != nil {
-				sub, refusal = p.followView(ctx, base, v, begin)
-			} else {
-				sub, refusal = p.followChannel(ctx, base, t, since, begin)
-			}
+			sub, refusal := p.follows(ctx, name, f, begin)
 			if refusal != nil {
-				return nil, readError(refusal)
+				return nil, readError(refusal, false)
 			}
 			return subscribed(sub.lastSeq()), nil
 		}),
 	}, nil
+}
+
+// follows begins a subscription, whose notices wait for begin.
+func (p *peer) follows(ctx context.Context, name followed, f followable, begin <-chan struct{}) (*subscription, *messages.Error) {
+	if f.view != nil {
+		return p.followView(ctx, name, f.view, begin)
+	}
+	return p.followChannel(ctx, name, f.target, f.since, begin)
 }
 
 // subscribed is the answer to resources/subscribe. It says after which event
@@ -191,7 +220,7 @@ func (p *peer) unsubscribe(params []byte) (job, *messages.Error) {
 	}
 	base, _, _ := strings.Cut(uri, "?")
 	return job{inOrder: true, run: p.inTurn(func(context.Context) (json.RawMessage, *messages.Error) {
-		if sub := p.subs.take(base); sub != nil {
+		if sub := p.subs.take(followed{uri: base}); sub != nil {
 			sub.stop()
 		}
 		return json.RawMessage(`{}`), nil
@@ -200,7 +229,7 @@ func (p *peer) unsubscribe(params []byte) (job, *messages.Error) {
 
 // followChannel follows the channel of a resource: after since, else after the
 // last event that this connection has read there, else from now on.
-func (p *peer) followChannel(ctx context.Context, uri string, t target, since *uint64, begin <-chan struct{}) (*subscription, *messages.Error) {
+func (p *peer) followChannel(ctx context.Context, name followed, t target, since *uint64, begin <-chan struct{}) (*subscription, *messages.Error) {
 	channel := t.channel()
 	if since == nil {
 		since = p.marks.of(channel)
@@ -217,7 +246,7 @@ func (p *peer) followChannel(ctx context.Context, uri string, t target, since *u
 		return nil, refusal
 	}
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	sub := &subscription{uri: uri, cancel: cancel, cursors: []Cursor{cursor}, last: since}
+	sub := &subscription{followed: name, cancel: cancel, cursors: []Cursor{cursor}, last: since}
 	if refusal := p.subs.add(sub); refusal != nil {
 		sub.stop()
 		return nil, refusal
@@ -226,14 +255,14 @@ func (p *peer) followChannel(ctx context.Context, uri string, t target, since *u
 		if !reached(life, begin) {
 			return
 		}
-		p.follow(life, cursor, uri, func(ev messages.Event, dropped *messages.Dropped) error {
+		p.follow(life, cursor, name, func(ev messages.Event, dropped *messages.Dropped) error {
 			seq, payload := ev.Seq, ev.Payload
 			if dropped != nil {
 				seq = dropped.Seq
 				payload = messages.JSON(map[string]uint64{"dropped": dropped.Dropped, "latest_seq": dropped.LatestSeq})
 			}
 			sub.at(seq)
-			return p.conn.Send(updated(uri, seq, payload))
+			return p.sendFor(name.id(), updated(name, seq, payload))
 		})
 	})
 	return sub, nil
@@ -248,20 +277,36 @@ func reached(ctx context.Context, begin <-chan struct{}) bool {
 	}
 }
 
+// id is the raw id of the request on whose stream notices belong; nil: of none.
+func (f followed) id() json.RawMessage {
+	if f.stream == "" {
+		return nil
+	}
+	return json.RawMessage(f.stream)
+}
+
+// about is what log messages about the subscription belong to.
+func (f followed) about() origin {
+	return origin{id: f.id(), meta: meta{stateless: f.stream != "", level: f.level}}
+}
+
 // updated is the notice of an event. Clients that drop unknown members find it
 // in _meta.
-func updated(uri string, seq uint64, payload json.RawMessage) []byte {
-	event := appendString([]byte(`{"uri":`), uri)
+func updated(name followed, seq uint64, payload json.RawMessage) []byte {
+	event := appendString([]byte(`{"uri":`), name.uri)
 	event = appendInt(append(event, `,"seq":`...), int64(seq))
 	event = appendRaw(append(event, `,"payload":`...), payload)
 	params := append(bytes.Clone(event), `,"_meta":{"shoal/event":`...)
-	params = append(append(params, event...), `}}}`...)
-	return notificationFrame("notifications/resources/updated", params)
+	params = append(append(params, event...), '}')
+	if name.stream != "" {
+		params = appendStream(append(params, ','), name.id())
+	}
+	return notificationFrame("notifications/resources/updated", append(params, `}}`...))
 }
 
 // follow hands on what a cursor yields until it ends. A cursor that fails is
 // asked again for a while.
-func (p *peer) follow(ctx context.Context, c Cursor, uri string, each func(messages.Event, *messages.Dropped) error) {
+func (p *peer) follow(ctx context.Context, c Cursor, name followed, each func(messages.Event, *messages.Dropped) error) {
 	pause, failures := retryFirst, 0
 	for {
 		ev, dropped, err := c.Next(ctx)
@@ -276,8 +321,8 @@ func (p *peer) follow(ctx context.Context, c Cursor, uri string, each func(messa
 			continue
 		}
 		if failures++; failures > retries {
-			p.s.o.Log.Warn("subscription given up", "uri", uri, "err", err)
-			p.log("warning", "the subscription of "+uri+" has failed; read it, then subscribe again")
+			p.s.o.Log.Warn("subscription given up", "uri", name.uri, "err", err)
+			p.log(name.about(), mcp.LoggingLevelWarning, "the subscription of "+name.uri+" has failed; read it, then subscribe again")
 			return
 		}
 		if !sleep(ctx, pause) {

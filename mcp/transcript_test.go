@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,8 +21,10 @@ import (
 var update = flag.Bool("update", false, "write the transcripts as they are now")
 
 // TestTranscripts plays testdata/*.txt. A line that begins with > goes to the
-// server, one with < must come back; = publish CHANNEL PAYLOAD makes an event,
-// = expect N waits for N frames, # is a comment. Every result of a tool must
+// server, and what comes until its answer is received, which >> does not wait
+// for; one with < must come back; = publish CHANNEL PAYLOAD makes an event,
+// = expect N waits for N frames, in whatever order if sorted, = cursors N until so
+// many are open, = hangup ends the client's writing, # is a comment. Every result of a tool must
 // satisfy the tool's published schema.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
@@ -85,6 +89,8 @@ func play(t *testing.T, script string, schemas map[string]*jsonschema.Schema) st
 		}
 		out.WriteString(line + "\n")
 		switch {
+		case strings.HasPrefix(line, ">> "):
+			c.send(line[3:])
 		case strings.HasPrefix(line, "> "):
 			frame := line[2:]
 			c.send(frame)
@@ -98,13 +104,24 @@ func play(t *testing.T, script string, schemas map[string]*jsonschema.Schema) st
 			channel, payload, _ := strings.Cut(strings.TrimPrefix(line, "= publish "), " ")
 			k.publish(channel, payload)
 		case strings.HasPrefix(line, "= expect "):
-			n, err := strconv.Atoi(strings.TrimPrefix(line, "= expect "))
+			count, sorted := strings.CutSuffix(strings.TrimPrefix(line, "= expect "), " sorted")
+			n, err := strconv.Atoi(count)
 			if err != nil {
 				t.Fatal(err)
 			}
+			from := out.Len()
 			for range n {
 				receive("")
 			}
+			if sorted {
+				frames := slices.Sorted(strings.Lines(out.String()[from:]))
+				out.Truncate(from)
+				out.WriteString(strings.Join(frames, ""))
+			}
+		case strings.HasPrefix(line, "= cursors "):
+			eventually(t, line, func() bool { return strconv.Itoa(k.openCursors()) == strings.TrimPrefix(line, "= cursors ") })
+		case line == "= hangup":
+			c.conn.(*net.UnixConn).CloseWrite()
 		case line != "" && !strings.HasPrefix(line, "#"):
 			t.Fatalf("line %q", line)
 		}

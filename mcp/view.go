@@ -13,6 +13,7 @@ import (
 // channels may mean that it has changed. Notices about it have no number and
 // are coalesced.
 type view struct {
+	list     bool // the list of resources itself
 	channels []string
 	// probe reads the view where events alone do not tell whether it changed.
 	probe *source
@@ -29,12 +30,7 @@ const pollPause = 500 * time.Millisecond
 func viewOf(t target) *view {
 	switch {
 	case t.kind == "jobs":
-		// The end of a submission shows in the journal; what begins, and what a
-		// program starts beside itself, only in the list.
-		return &view{channels: []string{"jobs"}, without: &view{
-			channels: []string{"journal"},
-			poll:     &source{"task.list", json.RawMessage(`{"live":true}`)},
-		}}
+		return jobsView(false)
 	case t.kind == "session" && t.id == "cwd":
 		return &view{channels: []string{"session", "journal"}, probe: &source{"session.cwd", nil}}
 	case t.kind == "plan":
@@ -45,11 +41,23 @@ func viewOf(t target) *view {
 	return nil
 }
 
+// jobsView is the session's tasks, or the list of resources, which tasks come to
+// and leave.
+func jobsView(list bool) *view {
+	// The end of a submission shows in the journal; what begins, and what a
+	// program starts beside itself, only in the list of tasks.
+	return &view{list: list, channels: []string{"jobs"}, without: &view{
+		list:     list,
+		channels: []string{"journal"},
+		poll:     &source{"task.list", json.RawMessage(`{"live":true}`)},
+	}}
+}
+
 // followView follows the channels of a view, as far as the caller may; one at
 // least.
-func (p *peer) followView(ctx context.Context, uri string, v *view, begin <-chan struct{}) (*subscription, *messages.Error) {
+func (p *peer) followView(ctx context.Context, name followed, v *view, begin <-chan struct{}) (*subscription, *messages.Error) {
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	sub := &subscription{uri: uri, cancel: cancel}
+	sub := &subscription{followed: name, cancel: cancel}
 	var refused *messages.Error
 	for _, channel := range v.channels {
 		cursor, refusal := p.backend.Subscribe(channel, nil)
@@ -63,7 +71,7 @@ func (p *peer) followView(ctx context.Context, uri string, v *view, begin <-chan
 	case len(sub.cursors) > 0 || v.poll != nil:
 	case v.without != nil:
 		cancel()
-		return p.followView(ctx, uri, v.without, begin)
+		return p.followView(ctx, name, v.without, begin)
 	default:
 		cancel()
 		return nil, refused
@@ -76,28 +84,31 @@ func (p *peer) followView(ctx context.Context, uri string, v *view, begin <-chan
 			return nil, refusal
 		}
 	}
+	changed := make(chan struct{}, 1)
+	if v.list {
+		sub.list = changed
+	}
 	if refusal := p.subs.add(sub); refusal != nil {
 		sub.stop()
 		return nil, refusal
 	}
-	changed := make(chan struct{}, 1)
 	for _, cursor := range sub.cursors {
-		sub.wait.Go(func() { p.watch(life, cursor, uri, changed) })
+		sub.wait.Go(func() { p.watch(life, cursor, name, changed) })
 	}
 	if v.poll != nil {
 		sub.wait.Go(func() { p.poll(life, *v.poll, changed) })
 	}
 	sub.wait.Go(func() {
 		if reached(life, begin) {
-			p.tell(life, uri, v, seen, changed)
+			p.tell(life, name, v, seen, changed)
 		}
 	})
 	return sub, nil
 }
 
 // watch notes that a view may have changed.
-func (p *peer) watch(ctx context.Context, c Cursor, uri string, changed chan<- struct{}) {
-	p.follow(ctx, c, uri, func(messages.Event, *messages.Dropped) error {
+func (p *peer) watch(ctx context.Context, c Cursor, name followed, changed chan<- struct{}) {
+	p.follow(ctx, c, name, func(messages.Event, *messages.Dropped) error {
 		signal(changed)
 		return nil
 	})
@@ -132,8 +143,8 @@ func (p *peer) poll(ctx context.Context, src source, changed chan<- struct{}) {
 
 // tell sends a notice when the view has changed, and then none for a while; the
 // last change is never missed.
-func (p *peer) tell(ctx context.Context, uri string, v *view, seen json.RawMessage, changed <-chan struct{}) {
-	params := append(appendString([]byte(`{"uri":`), uri), '}')
+func (p *peer) tell(ctx context.Context, name followed, v *view, seen json.RawMessage, changed <-chan struct{}) {
+	frame := v.notice(name)
 	for {
 		select {
 		case <-changed:
@@ -147,11 +158,30 @@ func (p *peer) tell(ctx context.Context, uri string, v *view, seen json.RawMessa
 			}
 			seen = now
 		}
-		if ctx.Err() != nil || p.conn.Send(notificationFrame("notifications/resources/updated", params)) != nil {
+		if ctx.Err() != nil || p.sendFor(name.id(), bytes.Clone(frame)) != nil {
 			return
 		}
 		if !sleep(ctx, viewPause) {
 			return
 		}
 	}
+}
+
+// notice tells that the view has changed.
+func (v *view) notice(name followed) []byte {
+	params := []byte{'{'}
+	if !v.list {
+		params = appendString(append(params, `"uri":`...), name.uri)
+	}
+	if name.stream != "" {
+		if !v.list {
+			params = append(params, ',')
+		}
+		params = append(appendStream(append(params, `"_meta":{`...), name.id()), '}')
+	}
+	method := "notifications/resources/updated"
+	if v.list {
+		method = "notifications/resources/list_changed"
+	}
+	return notificationFrame(method, append(params, '}'))
 }
