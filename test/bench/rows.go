@@ -48,6 +48,7 @@ func (b *bench) allRows() []row {
 	rows = append(rows, b.besideRows()...)
 	rows = append(rows, b.memoryRows()...)
 	rows = append(rows, b.screenRows()...)
+	rows = append(rows, b.ptyRows()...)
 	rows = append(rows, b.startRows()...)
 	return append(rows, b.languageRows()...)
 }

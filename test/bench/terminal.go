@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -92,9 +89,8 @@ func (b *bench) screenRows() []row {
 	var rows []row
 	for _, o := range outputs() {
 		rows = append(rows, row{
-			key: "screen." + o.key, what: "draw 4 MB of " + o.what, unit: millis, most: 1,
+			key: "screen." + o.key, what: "draw 4 MB of " + o.what, unit: millis, most: 0.5,
 			ours: drawOurs(o), rivals: []rival{
-				{name: "tmux", cost: func() (float64, error) { return b.drawTmux(o) }},
 				{name: "headless xterm", cost: func() (float64, error) { return b.drawHeadless(o) }},
 			},
 		})
@@ -176,97 +172,6 @@ func (b *bench) dataFile(o output) (string, error) {
 		return "", err
 	}
 	return name, os.WriteFile(name, data, 0o600)
-}
-
-// paneEnv tells this program to be the one in a pane of tmux; it is the socket
-// to report to.
-const paneEnv = "SHOAL_BENCH_PANE"
-
-// drawTmux is the seconds that a detached tmux takes.
-func (b *bench) drawTmux(o output) (float64, error) {
-	if _, err := exec.LookPath("tmux"); err != nil {
-		return 0, fmt.Errorf("%w: %w", errAbsent, err)
-	}
-	data, err := b.dataFile(o)
-	if err != nil {
-		return 0, err
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		return 0, err
-	}
-	dir, err := os.MkdirTemp(b.root, "tmux")
-	if err != nil {
-		return 0, err
-	}
-	report, err := net.Listen("unix", filepath.Join(dir, "report"))
-	if err != nil {
-		return 0, err
-	}
-	defer report.Close()
-	tmux := func(args ...string) error {
-		cmd := exec.CommandContext(b.ctx, "tmux", append([]string{"-u", "-S", filepath.Join(dir, "tmux"), "-f", "/dev/null"}, args...)...)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("tmux: %w: %.200s", err, out)
-		}
-		return nil
-	}
-	size := []string{"-x", fmt.Sprint(terminalCols), "-y", fmt.Sprint(terminalRows)}
-	program := fmt.Sprintf("env %s=%s %s %s", paneEnv, report.Addr(), exe, data)
-	if err := tmux(append(append([]string{"new-session", "-d"}, size...), program)...); err != nil {
-		return 0, err
-	}
-	defer tmux("kill-server")
-	conn, err := report.Accept()
-	if err != nil {
-		return 0, err
-	}
-	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(peerMost))
-	var seconds float64
-	if err := json.NewDecoder(conn).Decode(&seconds); err != nil {
-		return 0, fmt.Errorf("the program in tmux said nothing: %w", err)
-	}
-	return seconds, nil
-}
-
-// peerMost bounds what a terminal may take to draw a data set.
-const peerMost = 2 * time.Minute
-
-// paneMain writes a file to the terminal and reports how long it took until the
-// terminal had drawn it: until it answered a question behind it.
-func paneMain(socket, file string) int {
-	stty := exec.Command("stty", "raw", "-echo")
-	stty.Stdin = os.Stdin
-	data, err := os.ReadFile(file)
-	if err = errors.Join(err, stty.Run()); err != nil {
-		return 1
-	}
-	conn, err := net.Dial("unix", socket)
-	if err != nil {
-		return 1
-	}
-	defer conn.Close()
-	in, end := bufio.NewReader(os.Stdin), make(chan bool)
-	start := time.Now()
-	go func() {
-		defer close(end)
-		var answers []byte
-		for !bytes.HasSuffix(answers, []byte("\x1b[0n")) {
-			c, err := in.ReadByte()
-			if err != nil {
-				return
-			}
-			answers = append(answers, c)
-		}
-	}()
-	os.Stdout.Write(data)
-	os.Stdout.WriteString("\x18\x1b[5n")
-	<-end
-	if json.NewEncoder(conn).Encode(time.Since(start).Seconds()) != nil {
-		return 1
-	}
-	return 0
 }
 
 // drawHeadless is the seconds that xterm takes in its headless form.

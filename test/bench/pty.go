@@ -1,0 +1,391 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	keptScreens = 40        // terminals whose memory is averaged
+	ptyMost     = 512 << 10 // resident bytes of one with 1,000 lines of scrollback
+	echoMost    = 50e-3     // seconds from a key to its echo on the screen, with 500 terminals
+	wakeMost    = 5e-3      // seconds from a byte to the answer of the wait for it
+	wakes       = 60
+	floodMost   = 50e-3 // seconds of a `1 + 1` beside a terminal that floods
+	floodCalls  = 60
+	reads       = 100
+)
+
+// ptyRows measure terminals through a kernel: a program on a real device, and
+// an agent that uses the tools.
+func (b *bench) ptyRows() []row {
+	var rows []row
+	for _, o := range outputs() {
+		rows = append(rows, b.drawnRow(o))
+	}
+	return append(rows,
+		row{key: "pty.heap", what: "kernel's growth for an 80x24 terminal with 1,000 lines of scrollback, resident", unit: mebi,
+			ours: func() (float64, error) {
+				grown, err := b.keptTerminals(keptScreens, terminalLines+terminalRows)
+				return grown / keptScreens, err
+			}, most: ptyMost},
+		row{key: "pty.heap.500", what: "kernel's growth for 500 terminals, resident", unit: mebi,
+			ours: func() (float64, error) { return b.keptTerminals(manyScreens, 0) }, most: manyMost},
+		row{key: "pty.echo.500", what: "key to echo on the screen with 500 terminals, 16 at a time, the slowest of all", unit: millis,
+			ours: b.manyEchoes, most: echoMost},
+		row{key: "pty.yes", what: "`1 + 1` in another session while a terminal runs `yes`, p95", unit: millis,
+			ours: b.besideFlood, most: floodMost},
+		row{key: "pty.read", what: "kernel's processor time for a read of a full 200x50 screen that has changed", unit: micros,
+			ours: b.readTerminal, most: readMost},
+		row{key: "pty.wait", what: "byte on the device to the answer of the wait for it, p95", unit: millis,
+			ours: b.wakeUp, most: wakeMost},
+	)
+}
+
+// drawnRow draws a data set on a terminal of a kernel and on one of tmux. Its
+// note has what both spent of the processor, which a busy machine leaves alone.
+func (b *bench) drawnRow(o output) row {
+	var ours, theirs []float64
+	return row{
+		key: "pty." + o.key, what: "draw 4 MB of " + o.what + " in a terminal", unit: millis, most: 1, ref: "tmux",
+		ours: func() (float64, error) {
+			took, worked, err := b.drawKernel(o)
+			ours = append(ours, worked)
+			return took, err
+		},
+		peer: func() (float64, error) {
+			took, worked, err := b.drawTmux(o)
+			theirs = append(theirs, worked)
+			return took, err
+		},
+		note: func() string {
+			mine, its := middle(ours), middle(theirs)
+			return fmt.Sprintf("; processor %s beside %s, %s×", millis.format(mine), millis.format(its), ratioText(mine/its))
+		},
+	}
+}
+
+// opened is the part of an answer about a terminal that is used here.
+type opened struct {
+	PTY     string   `json:"pty_id"`
+	Version uint64   `json:"version"`
+	Screen  []string `json:"screen"`
+	Wait    struct {
+		Met bool `json:"met"`
+	} `json:"wait"`
+}
+
+// use calls a terminal tool.
+func (s *server) use(name string, arguments map[string]any) (opened, error) {
+	text, err := json.Marshal(arguments)
+	if err != nil {
+		return opened{}, err
+	}
+	c := tool("shoal_pty_"+name, string(text))
+	result, err := s.call(c.method, c.params)
+	if err != nil {
+		return opened{}, err
+	}
+	return readOpened(result)
+}
+
+func readOpened(result json.RawMessage) (opened, error) {
+	var answer struct {
+		StructuredContent opened `json:"structuredContent"`
+	}
+	err := json.Unmarshal(result, &answer)
+	return answer.StructuredContent, err
+}
+
+// pane runs this program in a terminal of the warm kernel.
+func (b *bench) ptyPane(s *server, argument string) (p *pane, id string, err error) {
+	p, err = b.inPane(argument, func(exe, socket string) error {
+		o, err := s.use("open", map[string]any{"cmd": exe, "args": []string{argument}, "env": map[string]string{paneEnv: socket}})
+		id = o.PTY
+		return err
+	})
+	return p, id, err
+}
+
+// drawKernel is what a terminal of a kernel takes: seconds, and seconds of the
+// kernel's processor time.
+func (b *bench) drawKernel(o output) (took, worked float64, err error) {
+	data, err := b.dataFile(o)
+	if err != nil {
+		return 0, 0, err
+	}
+	s, err := b.shoal()
+	if err != nil {
+		return 0, 0, err
+	}
+	kernel, err := kernelPID(b.states[0])
+	if err != nil {
+		return 0, 0, err
+	}
+	p, id, err := b.ptyPane(s, data)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer p.close()
+	if took, worked, err = p.draw(kernel); err != nil {
+		return 0, 0, err
+	}
+	_, err = s.use("close", map[string]any{"pty_id": id})
+	return took, worked, err
+}
+
+// ptyKernel is a relay to a new kernel; stop ends both.
+func (b *bench) ptyKernel() (s *server, kernel int, stop func() error, err error) {
+	state, err := b.state("pty")
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	if s, _, err = b.relay(state, "default"); err != nil {
+		return nil, 0, nil, err
+	}
+	stop = func() error { s.close(); return b.stopKernel(state) }
+	if _, err = s.call(onePlusOne.method, onePlusOne.params); err == nil {
+		kernel, err = kernelPID(state)
+	}
+	if err != nil {
+		stop()
+	}
+	return s, kernel, stop, err
+}
+
+// openMany opens terminals that show some lines and then repeat what is typed.
+func (s *server) openMany(n, lines int) ([]opened, error) {
+	script := fmt.Sprintf(`printf '\033[32m%%s\033[m some words of text and more of it %%s\n' $(seq %d); echo ready; exec cat`, 2*lines)
+	if lines == 0 {
+		script = "echo ready; exec cat"
+	}
+	all := make([]opened, n)
+	for i := range all {
+		var err error
+		if all[i], err = s.use("open", map[string]any{"cmd": "sh", "args": []string{"-c", script}}); err != nil {
+			return nil, err
+		}
+	}
+	for i, o := range all {
+		shown, err := s.use("read", map[string]any{"pty_id": o.PTY, "wait": map[string]any{"text": "ready", "timeout_ms": 60000}})
+		if err != nil {
+			return nil, err
+		}
+		if !shown.Wait.Met {
+			return nil, fmt.Errorf("terminal %s is not ready: %.200q", o.PTY, shown.Screen)
+		}
+		all[i].Version = shown.Version
+	}
+	return all, nil
+}
+
+// keptTerminals is how much resident memory a kernel gains by n terminals that
+// have shown lines.
+func (b *bench) keptTerminals(n, lines int) (grown float64, err error) {
+	s, kernel, stop, err := b.ptyKernel()
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if bad := stop(); err == nil {
+			err = bad
+		}
+	}()
+	before, err := settled(kernel, settleSoon)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := s.openMany(n, lines); err != nil {
+		return 0, err
+	}
+	after, err := settled(kernel, settleSoon)
+	return after - before, err
+}
+
+// manyEchoes types a character into each of many terminals and gives the time of
+// the slowest answer with it.
+func (b *bench) manyEchoes() (worst float64, err error) {
+	s, _, stop, err := b.ptyKernel()
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if bad := stop(); err == nil {
+			err = bad
+		}
+	}()
+	all, err := s.openMany(manyScreens, 0)
+	if err != nil {
+		return 0, err
+	}
+	began := map[int]time.Time{}
+	next := 0
+	write := func() error {
+		arguments, err := json.Marshal(map[string]any{
+			"pty_id": all[next].PTY, "input": "x",
+			"wait": map[string]any{"screen_changed_since": all[next].Version, "timeout_ms": 10000},
+		})
+		if err != nil {
+			return err
+		}
+		next++
+		c := tool("shoal_pty_send", string(arguments))
+		at := time.Now()
+		id, err := s.write(c.method, c.params)
+		began[id] = at
+		return err
+	}
+	for range inFlight {
+		if err := write(); err != nil {
+			return 0, err
+		}
+	}
+	for range all {
+		a, err := s.read()
+		if err != nil {
+			return 0, err
+		}
+		worst = max(worst, time.Since(began[*a.ID]).Seconds())
+		if shown, err := readOpened(a.Result); err != nil || !slices.Contains(shown.Screen, "x") {
+			return 0, fmt.Errorf("no echo: %v %.200q", err, shown.Screen)
+		}
+		if next < len(all) {
+			if err := write(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return worst, nil
+}
+
+// besideFlood makes calls in one session while a terminal of another floods.
+func (b *bench) besideFlood() (float64, error) {
+	if _, err := b.shoal(); err != nil {
+		return 0, err
+	}
+	noisy, _, err := b.relay(b.states[0], "noisy")
+	if err != nil {
+		return 0, err
+	}
+	defer noisy.close()
+	other, _, err := b.relay(b.states[0], "other")
+	if err != nil {
+		return 0, err
+	}
+	defer other.close()
+	flood, err := noisy.use("open", map[string]any{"cmd": "yes"})
+	if err != nil {
+		return 0, err
+	}
+	if _, err := noisy.use("read", map[string]any{"pty_id": flood.PTY, "wait": map[string]any{"text": "y\ny", "timeout_ms": 10000}}); err != nil {
+		return 0, err
+	}
+	var all []float64
+	for range floodCalls {
+		took, err := other.timed(onePlusOne)
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, took.Seconds())
+		time.Sleep(settlePause / 5) // an agent's calls, not a loop's
+	}
+	_, err = noisy.use("close", map[string]any{"pty_id": flood.PTY})
+	return most95(all), err
+}
+
+// most95 is the 95th percentile.
+func most95(of []float64) float64 {
+	sorted := slices.Sorted(slices.Values(of))
+	return sorted[len(sorted)*95/100]
+}
+
+// readTerminal is the kernel's median processor time for a read of a screen that
+// has changed, with its answer. The program repeats what it reads, a screen at a
+// time.
+func (b *bench) readTerminal() (float64, error) {
+	s, err := b.shoal()
+	if err != nil {
+		return 0, err
+	}
+	kernel, err := kernelPID(b.states[0])
+	if err != nil {
+		return 0, err
+	}
+	const cols, rows = 200, 50
+	o, err := s.use("open", map[string]any{"cmd": "sh", "args": []string{"-c", "stty raw -echo; echo ready; exec cat"}, "cols": cols, "rows": rows})
+	if err != nil {
+		return 0, err
+	}
+	if _, err := s.use("read", map[string]any{"pty_id": o.PTY, "wait": map[string]any{"text": "ready", "timeout_ms": 10000}}); err != nil {
+		return 0, err
+	}
+	words := strings.Repeat("some words and more ", cols*rows/20)[:cols*rows-8]
+	var all []float64
+	for i := range reads {
+		page := fmt.Sprintf("\x1b[H\x1b[J%s%04d", words, i)
+		_, err := s.use("send", map[string]any{"pty_id": o.PTY, "input": map[string]string{"bytes": base64.StdEncoding.EncodeToString([]byte(page))},
+			"wait": map[string]any{"text": fmt.Sprintf("%04d", i), "timeout_ms": 10000}})
+		if err != nil {
+			return 0, err
+		}
+		before, err := workedBy(kernel)
+		if err != nil {
+			return 0, err
+		}
+		if _, err := s.call("tools/call", `{"name":"shoal_pty_read","arguments":{"pty_id":"`+o.PTY+`"}}`); err != nil {
+			return 0, err
+		}
+		after, err := workedBy(kernel)
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, after-before)
+	}
+	_, err = s.use("close", map[string]any{"pty_id": o.PTY})
+	return middle(all), err
+}
+
+// wakeUp is how long after a byte was written the answer of the read that waits
+// for it is here.
+func (b *bench) wakeUp() (float64, error) {
+	s, err := b.shoal()
+	if err != nil {
+		return 0, err
+	}
+	p, id, err := b.ptyPane(s, wakeCall)
+	if err != nil {
+		return 0, err
+	}
+	defer p.close()
+	var all []float64
+	for i := range wakes {
+		word := fmt.Sprintf("wake-%d;", i)
+		c := tool("shoal_pty_read", fmt.Sprintf(`{"pty_id":%q,"wait":{"text":%q,"timeout_ms":10000}}`, id, word))
+		if _, err := s.write(c.method, c.params); err != nil {
+			return 0, err
+		}
+		// A call behind it is answered first: the read waits by now.
+		if _, err := s.call(noOp.method, noOp.params); err != nil {
+			return 0, err
+		}
+		written, err := p.wake(word)
+		if err != nil {
+			return 0, err
+		}
+		a, err := s.read()
+		took := time.Since(written).Seconds()
+		if err != nil {
+			return 0, err
+		}
+		if shown, err := readOpened(a.Result); err != nil || !shown.Wait.Met {
+			return 0, fmt.Errorf("the wait for %s did not end: %v %.300s", word, err, a.Result)
+		}
+		all = append(all, took)
+	}
+	_, err = s.use("close", map[string]any{"pty_id": id})
+	return most95(all), err
+}
