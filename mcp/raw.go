@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -132,6 +133,15 @@ func unquote(raw []byte) string {
 		return ""
 	}
 	return s
+}
+
+// writeUnquoted writes the text of a JSON string.
+func writeUnquoted(b *strings.Builder, raw []byte) {
+	if len(raw) >= 2 && bytes.IndexByte(raw, '\\') < 0 {
+		b.Write(raw[1 : len(raw)-1])
+		return
+	}
+	b.WriteString(unquote(raw))
 }
 
 // appendString appends s as a JSON string. Wrong UTF-8 becomes U+FFFD.

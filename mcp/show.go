@@ -165,36 +165,48 @@ func showOpened(result json.RawMessage, _ int) (text, link string) {
 
 // showScreen is the rows of a screen and a line about its state.
 func showScreen(result json.RawMessage, limit int) (text, link string) {
+	parts := map[string][]byte{}
+	eachMember(result, func(key, value []byte) bool {
+		parts[string(key)] = value
+		return true
+	})
 	var b strings.Builder
-	eachItem(member(result, "lines"), func(row []byte) bool {
-		b.WriteString(unquote(row) + "\n")
+	b.Grow(len(result))
+	eachItem(parts["lines"], func(row []byte) bool {
+		writeUnquoted(&b, row)
+		b.WriteByte('\n')
 		return true
 	})
 	blank := 0 // rows below the last one with text are not worth showing
-	eachItem(member(result, "screen"), func(row []byte) bool {
-		if line := unquote(row); line != "" {
-			b.WriteString(strings.Repeat("\n", blank) + line + "\n")
-			blank = 0
-		} else {
+	eachItem(parts["screen"], func(row []byte) bool {
+		if len(row) <= len(`""`) {
 			blank++
+			return true
 		}
+		for ; blank > 0; blank-- {
+			b.WriteByte('\n')
+		}
+		writeUnquoted(&b, row)
+		b.WriteByte('\n')
 		return true
 	})
-	id := unquote(member(result, "pty_id"))
-	b.WriteString("[" + id + screenState(result) + "]")
+	id := unquote(parts["pty_id"])
+	b.WriteString("[" + id)
+	writeScreenState(&b, parts)
+	b.WriteByte(']')
 	uri := messages.PTYID(id).URI()
 	return bounded(b.String(), limit, uri), uri
 }
 
-func screenState(result json.RawMessage) string {
-	var b strings.Builder
-	if sent := member(result, "bytes_sent"); sent != nil {
-		fmt.Fprintf(&b, ", %s bytes sent", sent)
+// writeScreenState writes what the parts of a screen say beside its rows.
+func writeScreenState(b *strings.Builder, parts map[string][]byte) {
+	if sent := parts["bytes_sent"]; sent != nil {
+		fmt.Fprintf(b, ", %s bytes sent", sent)
 	}
-	if string(member(result, "blocked")) == "true" {
+	if string(parts["blocked"]) == "true" {
 		b.WriteString(", the program does not read")
 	}
-	eachItem(member(result, "warnings"), func(w []byte) bool {
+	eachItem(parts["warnings"], func(w []byte) bool {
 		text := unquote(w)
 		if text == "" {
 			text = string(w)
@@ -202,22 +214,21 @@ func screenState(result json.RawMessage) string {
 		b.WriteString(", warning: " + text)
 		return true
 	})
-	if cursor := member(result, "cursor"); cursor != nil {
-		fmt.Fprintf(&b, ", cursor row %s col %s", member(cursor, "row"), member(cursor, "col"))
+	if cursor := parts["cursor"]; cursor != nil {
+		fmt.Fprintf(b, ", cursor row %s col %s", member(cursor, "row"), member(cursor, "col"))
 	}
-	if exit := member(result, "exit"); len(exit) > 0 && exit[0] == '{' {
-		fmt.Fprintf(&b, ", exited %s", exit)
+	if exit := parts["exit"]; len(exit) > 0 && exit[0] == '{' {
+		fmt.Fprintf(b, ", exited %s", exit)
 	}
-	if keyboard := member(result, "keyboard"); keyboard != nil && string(member(keyboard, "yours")) != "true" {
-		fmt.Fprintf(&b, ", %s holds the keyboard", unquote(member(keyboard, "holder")))
+	if keyboard := parts["keyboard"]; keyboard != nil && string(member(keyboard, "yours")) != "true" {
+		fmt.Fprintf(b, ", %s holds the keyboard", unquote(member(keyboard, "holder")))
 	}
-	if ref := unquote(member(member(result, "recording"), "ref")); ref != "" {
+	if ref := unquote(member(parts["recording"], "ref")); ref != "" {
 		b.WriteString(", recorded as " + ref)
 	}
-	if wait := member(result, "wait"); wait != nil && string(member(wait, "met")) == "false" {
+	if wait := parts["wait"]; wait != nil && string(member(wait, "met")) == "false" {
 		b.WriteString(", wait not met")
 	}
-	return b.String()
 }
 
 func showTerminals(result json.RawMessage, limit int) (text, link string) {

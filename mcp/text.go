@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -119,18 +120,13 @@ func addLine(b *strings.Builder, text string) {
 // joinLines puts parts one below the other, leaving out empty ones. A part that
 // stands alone is not changed.
 func joinLines(parts ...string) string {
-	var b strings.Builder
-	var only string
-	n := 0
-	for _, p := range parts {
-		if p != "" {
-			only = p
-			n++
-			addLine(&b, p)
-		}
+	parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
+	if len(parts) == 1 {
+		return parts[0]
 	}
-	if n == 1 {
-		return only
+	var b strings.Builder
+	for _, p := range parts {
+		addLine(&b, p)
 	}
 	return b.String()
 }

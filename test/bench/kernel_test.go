@@ -90,3 +90,24 @@ func BenchmarkCall(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkRead measures reads of a full screen of 200x50 that has changed.
+func BenchmarkRead(b *testing.B) {
+	c := attached(b)
+	var opened struct {
+		PTY string `json:"pty_id"`
+	}
+	if err := c.Call(b.Context(), "pty.open", map[string]any{"cmd": "sh", "args": []string{"-c", "yes 'some words and more some words and more' | tr '\\n' ' ' | head -c 9900; exec cat"}, "cols": 200, "rows": 50}, &opened); err != nil {
+		b.Fatal(err)
+	}
+	params := map[string]any{"pty_id": opened.PTY}
+	if err := c.Call(b.Context(), "pty.read", map[string]any{"pty_id": opened.PTY, "wait": map[string]any{"stable_ms": 300, "timeout_ms": 5000}}, nil); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := c.Call(b.Context(), "pty.read", params, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
