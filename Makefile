@@ -17,6 +17,7 @@ install: build
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 0755 $(addprefix bin/,$(BINS)) $(DESTDIR)$(PREFIX)/bin/
 	ln -sf shoal $(DESTDIR)$(PREFIX)/bin/shoal-history
+	ln -sf shoal $(DESTDIR)$(PREFIX)/bin/shoal-token
 
 # An agent's whole workflow through a real shoal-mcp on a private kernel.
 demo: build

@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"fmt"
+
 	"github.com/asynkron/protoactor-go/actor"
 
 	"shoal.dev/shoal/messages"
@@ -149,19 +151,31 @@ func (s *session) attach(m messages.Attach, to *actor.PID) {
 	rules := h.rulesOf(m.Principal)
 	h.mu.Lock()
 	closing := h.closing
-	member := h.memberLocked(m.Principal) && rules.MayUseSession(string(h.name))
-	if member && !closing {
+	member, permitted := h.memberLocked(m.Principal), rules.MayUseSession(string(h.name))
+	if member && permitted && !closing {
 		h.conns[m.Conn] = true
 	}
 	h.mu.Unlock()
 	switch {
 	case closing:
 		s.retryLater(m, to)
+	case !permitted:
+		h.d.Sys.Reply(to, messages.SessionInfo{Err: h.d.mayNotUse(m.Principal, h.name)})
 	case !member:
 		h.d.Sys.Reply(to, messages.SessionInfo{Err: noMember(m.Principal, h.name)})
 	default:
 		h.d.Sys.Reply(to, h.info())
 	}
+}
+
+// mayNotUse refuses whom policy does not let use a session of that name.
+func (d *Deps) mayNotUse(p messages.Principal, name messages.SessionName) *messages.Error {
+	table := d.PolicyPrincipal(p)
+	return messages.Errorf(messages.CodeLeashDenied, "policy does not let %s use session %s", table, name).
+		With(map[string]string{
+			"dimension": "session", "target": string(name), "rule": "sessions",
+			"hint": fmt.Sprintf("add %q to the sessions of [principal.%q] in the policy file; a principal without a table there may do nothing", name, table),
+		})
 }
 
 // noMember refuses whoever may not use a session.

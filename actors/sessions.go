@@ -19,6 +19,9 @@ const (
 	// idleTime is how long a session without connection, task or terminal
 	// stays in memory.
 	idleTime = 30 * time.Minute
+	// evictTime is how long such a session is spared when there is no room for
+	// another one: it may be on its way to its first connection.
+	evictTime = time.Second
 	// sweepTime is how often the registry looks for such sessions.
 	sweepTime = time.Minute
 	// reviveTime is how long a session whose actor was given up stays down
@@ -31,13 +34,15 @@ type SessionStore struct {
 	d     *Deps
 	tasks *TaskStore
 
+	limit int // sessionLimit
+
 	mu    sync.Mutex
 	hosts map[messages.SessionName]*sessionHost
 }
 
 // NewSessionStore is an empty store.
 func NewSessionStore(d *Deps, tasks *TaskStore) *SessionStore {
-	return &SessionStore{d: d, tasks: tasks, hosts: map[messages.SessionName]*sessionHost{}}
+	return &SessionStore{d: d, tasks: tasks, limit: sessionLimit, hosts: map[messages.SessionName]*sessionHost{}}
 }
 
 // sessions is the registry: it brings sessions to life and lets idle ones go.
@@ -154,6 +159,7 @@ func (s *sessions) attach(ctx actor.Context, m messages.Attach) {
 	if h := s.st.get(m.Session); h != nil && h.isLeaving() {
 		s.ended(ctx, h)
 	}
+	s.makeRoom(ctx, m.Session)
 	h, refusal := s.st.open(m)
 	if refusal == nil {
 		refusal = h.rise()
@@ -164,6 +170,27 @@ func (s *sessions) attach(ctx actor.Context, m messages.Attach) {
 	}
 	s.spawn(ctx, h)
 	ctx.Forward(s.st.d.sessionPID(m.Session))
+}
+
+// makeRoom lets the session go that has been unused for longest when one more
+// would be too many. The journal brings it back when somebody attaches.
+func (s *sessions) makeRoom(ctx actor.Context, name messages.SessionName) {
+	s.st.mu.Lock()
+	full := s.st.hosts[name] == nil && len(s.st.hosts) >= s.st.limit
+	s.st.mu.Unlock()
+	if !full {
+		return
+	}
+	if unused := s.st.idle(evictTime); len(unused) > 0 {
+		s.ended(ctx, slices.MinFunc(unused, func(a, b *sessionHost) int { return a.lastUse().Compare(b.lastUse()) }))
+	}
+}
+
+// lastUse is when the session was last asked for something.
+func (h *sessionHost) lastUse() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.idle
 }
 
 // detached goes the way that attach went, so that it comes after it.
@@ -222,9 +249,12 @@ func (st *SessionStore) open(m messages.Attach) (*sessionHost, *messages.Error) 
 	if h != nil {
 		return h, nil
 	}
-	if len(st.hosts) >= sessionLimit {
-		return nil, messages.Errorf(messages.CodeQuota, "%d sessions are open; close some", sessionLimit).
-			With(map[string]int{"limit": sessionLimit, "used": sessionLimit})
+	if !st.d.Policy().For(st.d.PolicyPrincipal(m.Principal)).MayUseSession(string(m.Session)) {
+		return nil, st.d.mayNotUse(m.Principal, m.Session) // nor may it create one, whose name it would then own
+	}
+	if len(st.hosts) >= st.limit {
+		return nil, messages.Errorf(messages.CodeQuota, "%d sessions are in use; close some, or end their connections, tasks and terminals", st.limit).
+			With(map[string]int64{"limit": int64(st.limit), "used": int64(len(st.hosts)), "retry_after_ms": evictTime.Milliseconds()})
 	}
 	h = newSessionHost(st.d, st.tasks, m)
 	st.hosts[m.Session] = h

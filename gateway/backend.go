@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync/atomic"
 
 	"shoal.dev/shoal/messages"
+	"shoal.dev/shoal/token"
 	"shoal.dev/shoal/wire"
 )
 
@@ -17,6 +19,7 @@ type backend struct {
 	conn      string
 	session   messages.SessionName
 	principal messages.Principal
+	token     *token.Entry // by which it has attached; nil: none
 	join      messages.Attach
 	attached  messages.Attached
 	calls     atomic.Uint64
@@ -30,8 +33,16 @@ func (b *backend) close() {
 	b.g.deliver(b.g.o.To.Sessions, messages.Detached{Session: b.session, Conn: b.conn})
 }
 
-// isOwner reports whether the caller is the kernel's own user.
-func (b *backend) isOwner() bool { return b.principal == uidPrincipal(b.g.o.OwnerUID) }
+// isOwner reports whether the caller is the kernel's own user, also beyond its
+// session: a token for some sessions makes nobody the owner of the others.
+func (b *backend) isOwner() bool {
+	return b.principal == uidPrincipal(b.g.o.OwnerUID) && (b.token == nil || len(b.token.Sessions) == 0)
+}
+
+// opens reports whether the caller's token is good for a session.
+func (b *backend) opens(name messages.SessionName) bool {
+	return b.token == nil || b.token.Opens(string(name))
+}
 
 func uidPrincipal(uid int) messages.Principal { return messages.Principal(fmt.Sprintf("uid:%d", uid)) }
 
@@ -146,7 +157,11 @@ func viewOf(view string) handler {
 }
 
 func (b *backend) listSessions(noParams) (wire.Call, *messages.Error) {
-	return ask(b, b.g.o.To.Sessions, messages.ListSessions{Principal: b.principal}, encoded[messages.Sessions]), nil
+	return ask(b, b.g.o.To.Sessions, messages.ListSessions{Principal: b.principal},
+		func(all messages.Sessions) (json.RawMessage, *messages.Error) {
+			all.Sessions = slices.DeleteFunc(all.Sessions, func(s messages.SessionSummary) bool { return !b.opens(s.Session) })
+			return messages.JSON(all), nil
+		}), nil
 }
 
 type closeSessionParams struct {
@@ -156,6 +171,9 @@ type closeSessionParams struct {
 func (b *backend) closeSession(p closeSessionParams) (wire.Call, *messages.Error) {
 	if p.Session == "" {
 		p.Session = b.session
+	}
+	if !b.opens(p.Session) {
+		return nil, notOpened(*b.token, p.Session)
 	}
 	return ask(b, b.g.o.To.Sessions, messages.CloseSession{Session: p.Session, Principal: b.principal},
 		func(d messages.Done) (json.RawMessage, *messages.Error) {

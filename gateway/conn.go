@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"path/filepath"
 	"sort"
 	"strings"
 	"sync/atomic"
@@ -23,13 +22,11 @@ const attachGrace = 30 * time.Second
 // conn is one connection from its acceptance to its end.
 type conn struct {
 	g    *Gateway
-	id   string
+	seat *seat
 	uid  int
 	wire *wire.Conn
 
 	attached atomic.Bool
-	joins    atomic.Pointer[backend] // what attaches it, from before it has asked
-	end      context.CancelCauseFunc
 }
 
 // serve attaches the connection and gives it to the protocol it asks for.
@@ -53,8 +50,8 @@ func (k *conn) serve(ctx context.Context) {
 	} else {
 		err = wire.Serve(ctx, k.wire, nil, &rawHandler{b: b, out: k.wire}, wire.ServeOptions{Log: k.g.o.Log})
 	}
-	if err != nil && !errors.Is(err, ErrStopping) && !errors.Is(err, errRemoved) {
-		k.g.o.Log.Info("connection ended", "conn", k.id, "session", b.session, "err", err)
+	if err != nil && !errors.Is(err, ErrStopping) && !errors.Is(err, errRemoved) && !errors.Is(err, errRevoked) {
+		k.g.o.Log.Info("connection ended", "conn", k.seat.id, "session", b.session, "err", err)
 	}
 }
 
@@ -132,42 +129,14 @@ func notServed(method string) *messages.Error {
 
 // enter identifies the caller and joins it to its session.
 func (k *conn) enter(ctx context.Context, p messages.AttachParams) (*backend, *messages.Error) {
-	o := &k.g.o
 	if k.g.refuse.Load() {
 		return nil, stopping()
 	}
-	if p.Token != "" {
-		return nil, messages.Errorf(messages.CodeAuthFailed, "the token is not known to this kernel; without a token you attach as the local user")
-	}
-	if o.RequireToken {
-		return nil, messages.Errorf(messages.CodeAuthFailed, "this kernel only admits clients with a token; set SHOAL_TOKEN")
-	}
-	b := &backend{
-		g: k.g, conn: k.id, principal: uidPrincipal(k.uid),
-		session: p.Session,
-	}
-	if b.session == "" {
-		b.session = messages.DefaultSession
-	}
-	b.join = messages.Attach{
-		Session: b.session, Principal: b.principal, Conn: k.id, Cwd: o.OwnerHome, Env: o.OwnerEnv,
-	}
-	if p.Cwd != "" {
-		if !filepath.IsAbs(p.Cwd) {
-			return nil, messages.Errorf(messages.CodeInvalidParams, "cwd %q: must be an absolute path", p.Cwd)
-		}
-		b.join.Cwd = filepath.Clean(p.Cwd)
-	}
-	if p.Env != nil {
-		b.join.Env = environ(p.Env)
-	}
-	k.joins.Store(b)
-	info, err := b.attachSession(ctx)
+	who, err := k.g.identify(k.uid, p.Token)
 	if err != nil {
 		return nil, err
 	}
-	b.attached = k.attachedAs(b, info)
-	return b, nil
+	return k.seat.join(ctx, who, p)
 }
 
 // environ is a client's environment less what is Shoal's own.
@@ -181,21 +150,6 @@ func environ(vars map[string]string) []string {
 	}
 	sort.Strings(out)
 	return out
-}
-
-func (k *conn) attachedAs(b *backend, info messages.SessionInfo) messages.Attached {
-	caps, enforced := k.g.o.Caps(b.principal)
-	return messages.Attached{
-		Session: b.session, Principal: b.principal, Caps: caps, CapsEnforced: enforced,
-		Cwd: info.Cwd, EnvHash: info.EnvHash, ASTVersion: messages.ASTVersion,
-		ProtocolVersion: messages.ProtocolVersion, Version: k.g.o.Version, KernelID: k.g.o.KernelID,
-		RestartedAt: info.RestartedAt,
-		ElideDefaults: messages.ElideDefaults{
-			MaxBytes: messages.DefaultMaxBytes, MaxRows: messages.DefaultMaxRows,
-			MaxItems: messages.DefaultMaxItems, MaxBytesRaw: messages.DefaultMaxRaw, HardCap: messages.HardCap,
-		},
-		Channels: []string{"session.transcript", "journal", "approval", "render", "session", "kernel", "kernel.journal", "kernel.approval"},
-	}
 }
 
 // attachTimeout is how long a session may take to come to life.

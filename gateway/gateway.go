@@ -19,6 +19,7 @@ import (
 	"shoal.dev/shoal/mcp"
 	"shoal.dev/shoal/messages"
 	"shoal.dev/shoal/supervisor"
+	"shoal.dev/shoal/token"
 	"shoal.dev/shoal/wire"
 )
 
@@ -51,7 +52,7 @@ type Addresses struct {
 	PTYs     *actor.PID
 }
 
-// Options are what a gateway needs; every field but Log is required.
+// Options are what a gateway needs; every field without a default is required.
 type Options struct {
 	Sys       *supervisor.System
 	Log       *slog.Logger
@@ -64,6 +65,11 @@ type Options struct {
 	OwnerUID  int
 	OwnerEnv  []string // base environment of sessions whose client gives none
 	OwnerHome string
+	// Tokens says whom bearer tokens stand for.
+	Tokens *token.Store
+	// TokenCheck is how often the tokens of living connections are looked at, to
+	// end those that were revoked or have expired; 0 means 200 ms.
+	TokenCheck time.Duration
 	// RequireToken refuses attachment without a token.
 	RequireToken bool
 	// AnyUID lets other users in whom the socket's mode lets through; each is a
@@ -91,8 +97,10 @@ type Gateway struct {
 	cancel context.CancelCauseFunc
 	wait   sync.WaitGroup
 
-	mu      sync.Mutex
-	conns   map[*conn]struct{}
+	mu       sync.Mutex
+	conns    map[*conn]struct{} // of the socket
+	seats    map[*seat]struct{} // of whoever is attached, or about to be
+	guarding bool               // the tokens of seats are looked at
 	follows map[messages.Principal]int // subscriptions
 }
 
@@ -104,8 +112,11 @@ func New(o Options) *Gateway {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.TokenCheck == 0 {
+		o.TokenCheck = tokenCheck
+	}
 	ctx, cancel := context.WithCancelCause(context.Background())
-	return &Gateway{o: o, boot: rand.Text()[:8], ctx: ctx, cancel: cancel, conns: map[*conn]struct{}{}, follows: map[messages.Principal]int{}}
+	return &Gateway{o: o, boot: rand.Text()[:8], ctx: ctx, cancel: cancel, conns: map[*conn]struct{}{}, seats: map[*seat]struct{}{}, follows: map[messages.Principal]int{}}
 }
 
 // Serve accepts connections from l until l is closed.
@@ -146,16 +157,15 @@ func (g *Gateway) admit(c *net.UnixConn) {
 		c.Close()
 		return
 	}
-	k := &conn{g: g, id: fmt.Sprintf("conn-%s-%d", g.boot, g.nextID.Add(1)), uid: uid, wire: wire.NewConn(c)}
-	ctx, end := context.WithCancelCause(g.ctx)
-	k.end = end
+	k := &conn{g: g, uid: uid, wire: wire.NewConn(c)}
+	k.seat = g.seatLocked()
 	g.conns[k] = struct{}{}
 	g.wait.Go(func() {
-		defer end(nil)
-		k.serve(ctx)
+		k.serve(k.seat.ctx)
 		g.mu.Lock()
 		delete(g.conns, k)
 		g.mu.Unlock()
+		g.leave(k.seat)
 	})
 }
 
@@ -163,7 +173,7 @@ func (g *Gateway) admit(c *net.UnixConn) {
 func (g *Gateway) Connections() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return len(g.conns)
+	return len(g.seats)
 }
 
 // Refuse takes no new work from now on; what runs is answered.

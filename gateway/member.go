@@ -35,10 +35,10 @@ func (b *backend) members(p messages.MembersParams) (wire.Call, *messages.Error)
 // Cut ends the connections of a principal to a session, also those that are
 // being attached, but for one: who leaves is answered.
 func (g *Gateway) Cut(session messages.SessionName, p messages.Principal, except string) {
-	for _, k := range g.all() {
-		b := k.joins.Load()
+	for _, s := range g.seated() {
+		b := s.joins.Load()
 		if b != nil && b.session == session && b.principal == p && b.conn != except {
-			k.end(errRemoved)
+			s.end(errRemoved)
 		}
 	}
 }

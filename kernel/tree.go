@@ -25,6 +25,7 @@ import (
 	"shoal.dev/shoal/ptyactor"
 	"shoal.dev/shoal/ptyactor/screen"
 	"shoal.dev/shoal/supervisor"
+	"shoal.dev/shoal/token"
 )
 
 // buildTree closes the books of an earlier kernel and starts the actors.
@@ -195,7 +196,7 @@ func (k *Kernel) newGateway() error {
 			PTYs: k.sys.PID("kernel/ptys"),
 		},
 		MCP: server, Version: link.Version(), KernelID: k.id, OwnerUID: os.Getuid(),
-		OwnerEnv: env, OwnerHome: home, RequireToken: k.o.RequireToken,
+		OwnerEnv: env, OwnerHome: home, Tokens: token.Open(k.o.Paths.StateDir), RequireToken: k.o.RequireToken,
 		AnyUID: k.o.SocketGroup != "", Caps: k.caps, Info: k.info, Fresh: k.deps.ReadFresh, Jobs: k.tasks.Watch,
 		Shutdown: func() { k.stopOnce.Do(func() { close(k.stopping) }) },
 	})

@@ -45,9 +45,16 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
 
 // flagSet has the flags that may stand before and after a command.
 func (a *app) flagSet(name string) *flag.FlagSet {
+	flags := a.kernelFlags(name)
+	flags.StringVar(&a.options.Session, "session", a.options.Session, "")
+	return flags
+}
+
+// kernelFlags are those that say which kernel is meant, for commands that
+// attach to no session.
+func (a *app) kernelFlags(name string) *flag.FlagSet {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.StringVar(&a.options.Session, "session", a.options.Session, "")
 	flags.StringVar(&a.options.StateDir, "state-dir", a.options.StateDir, "")
 	flags.StringVar(&a.options.Socket, "socket", a.options.Socket, "")
 	flags.StringVar(&a.tokenFile, "token-file", a.tokenFile, "")

@@ -17,7 +17,7 @@ type command struct {
 // commands is the table that help and dispatch read, in the order of the help.
 func commands() []command {
 	return []command{
-		runCommand(), formatCommand(), helpCommand(), kernelCommand(), eventsCommand(), historyCommand(), ptyCommand(), mcpCommand(),
+		runCommand(), formatCommand(), helpCommand(), kernelCommand(), eventsCommand(), historyCommand(), ptyCommand(), tokenCommand(), mcpCommand(),
 	}
 }
 

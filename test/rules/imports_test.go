@@ -38,11 +38,12 @@ var allowed = map[string][]string{
 	"link":               {"messages", "wire"},
 	"client":             {"messages", "wire", "link"},
 	"mcp":                {"messages"},
-	"gateway":            {"messages", "supervisor", "wire", "mcp", "lang/effect"},
+	"token":              {},
+	"gateway":            {"messages", "supervisor", "wire", "mcp", "token", "lang/effect"},
 	"cmd/shoal-kernel":   {"kernel", "link"},
 	"cmd/shoal-mcp":      {"link"},
 	"cmd/shoal-launch":   {},
-	"cmd/shoal":          {"lang", "lang/*", "host", "proc", "link", "wire", "messages", "leash", "journal", "ptyactor/recording", "ptyactor/screen"},
+	"cmd/shoal":          {"lang", "lang/*", "host", "proc", "link", "wire", "messages", "leash", "journal", "token", "ptyactor/recording", "ptyactor/screen"},
 }
 
 type pkg struct {
