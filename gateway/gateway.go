@@ -98,10 +98,10 @@ type Gateway struct {
 	wait   sync.WaitGroup
 
 	mu       sync.Mutex
-	conns    map[*conn]struct{} // of the socket
-	seats    map[*seat]struct{} // of whoever is attached, or about to be
-	guarding bool               // the tokens of seats are looked at
-	follows map[messages.Principal]int // subscriptions
+	conns    map[*conn]struct{}         // of the socket
+	seats    map[*seat]struct{}         // of whoever is attached, or about to be
+	guarding bool                       // the tokens of seats are looked at
+	follows  map[messages.Principal]int // subscriptions
 }
 
 // ErrStopping is why connections end when the kernel stops.
