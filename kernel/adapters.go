@@ -137,6 +137,7 @@ func (k *Kernel) newHost(s actors.HostSpec) *interp.Host {
 		Config:   host.Config{Path: k.o.configPath()},
 		Kernel:   languageKernel{k, s.Session},
 		Memory:   k.memory,
+		Turns:    k.turns,
 	}
 	return host.Guard(h, s.Check)
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
@@ -45,6 +46,7 @@ type Kernel struct {
 	socket   *socket
 	deps     *actors.Deps
 	memory   *interp.Memory // of all programs
+	turns    *interp.Turns  // of all programs
 
 	serving  sync.WaitGroup // the listeners' loops
 	keeping  sync.WaitGroup // keepSocket, which owns socket while it runs, and keepMemory
@@ -59,7 +61,8 @@ type Kernel struct {
 // left behind.
 func Start(o Options) (k *Kernel, err error) {
 	o.normalize()
-	k = &Kernel{o: o, started: time.Now(), memory: interp.NewMemory(programMemory()), stopping: make(chan struct{}), quit: make(chan struct{})}
+	k = &Kernel{o: o, started: time.Now(), stopping: make(chan struct{}), quit: make(chan struct{})}
+	k.memory, k.turns = interp.NewMemory(programMemory()), interp.NewTurns(runtime.GOMAXPROCS(0))
 	defer func() {
 		if err != nil {
 			k.abort(err)

@@ -20,6 +20,7 @@ type Host struct {
 	Programs Programs
 	Clock    Clock
 	Memory   *Memory // bounds what programs hold; nil: nothing does
+	Turns    *Turns  // bounds how many evaluate at once; nil: nothing does
 	Channels Channels
 	Kernel   Kernel
 	Values   Values

@@ -19,6 +19,7 @@ const (
 	signalPause                     // the task is suspended
 	signalReport                    // say how much memory was asked for
 	signalFull                      // there is no memory left
+	signalTurn                      // others want to evaluate
 )
 
 // control is what makes evaluation leave the normal path.
@@ -56,6 +57,8 @@ type Machine struct {
 	locked  bool // cells are shared: use the world's lock
 	shared  bool // what locked will be; guarded by the world
 	outside int  // inside a blocking operation; guarded by the world
+	turns   *Turns
+	turnAge int // see Turns; guarded by turns
 
 	life     context.Context // the run's; a Machine lives as long as the run
 	ctx      context.Context // of what is being done: life, or a part of it
@@ -211,6 +214,9 @@ func (m *Machine) attend() error {
 	}
 	if s&signalPause != 0 {
 		m.rest()
+	}
+	if s&signalTurn != 0 {
+		m.yield()
 	}
 	if s&signalReport != 0 {
 		m.signal.And(^signalReport)

@@ -39,8 +39,15 @@ func newWorld() *world {
 	return w
 }
 
-// enter adds a machine. It returns when every other machine locks its cells.
+// enter adds a machine. It returns when every other machine locks its cells and
+// m may evaluate.
 func (w *world) enter(m *Machine) {
+	w.add(m)
+	m.turns = m.host.Turns
+	m.turns.take(m)
+}
+
+func (w *world) add(m *Machine) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for w.askLocked() {
@@ -56,6 +63,7 @@ func (w *world) enter(m *Machine) {
 
 // leave removes a machine; a last one that remains goes on locking.
 func (w *world) leave(m *Machine) {
+	m.turns.give(m)
 	w.mu.Lock()
 	delete(w.running, m)
 	w.told.Broadcast()
@@ -110,9 +118,15 @@ func (m *Machine) leaveCells() {
 	}
 	w.told.Broadcast()
 	w.mu.Unlock()
+	if m.outside == 1 {
+		m.turns.give(m)
+	}
 }
 
 func (m *Machine) enterCells() {
+	if m.outside == 1 {
+		m.turns.take(m)
+	}
 	w := m.world
 	w.mu.Lock()
 	m.outside--
@@ -120,6 +134,15 @@ func (m *Machine) enterCells() {
 	w.mu.Unlock()
 	if m.life.Err() != nil { // the signal may be on its way
 		m.signal.Or(signalCancel)
+	}
+}
+
+// yield lets other machines evaluate.
+func (m *Machine) yield() {
+	m.signal.And(^signalTurn)
+	if m.outside == 0 {
+		m.leaveCells()
+		m.enterCells()
 	}
 }
 
