@@ -7,6 +7,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"shoal.dev/shoal/lang/interp"
 	"shoal.dev/shoal/messages"
 	"shoal.dev/shoal/supervisor"
 )
@@ -117,6 +118,18 @@ func (h *sessionHost) dismiss() {
 	for _, p := range waiting {
 		h.d.Sys.Reply(p.to, &supervisor.Failed{Request: p.msg, Actor: string(h.name), Reason: "the session has left memory"})
 	}
+}
+
+// empty lets go of what the session holds in memory. Its ended tasks know it for
+// as long as they are kept themselves, and are not to keep its bindings alive.
+func (h *sessionHost) empty() {
+	h.mu.Lock()
+	h.state = interp.NewState(h.cwd0, nil)
+	h.runs, h.byKey, h.aliases = map[uint64]*Run{}, map[string]*Run{}, map[uint64][]string{}
+	h.answers, h.bytes = nil, 0
+	h.requests = newRequests(h.name)
+	h.mu.Unlock()
+	h.values.empty()
 }
 
 // giveUp is called when the session's actor was given up: what is queued does

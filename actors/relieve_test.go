@@ -1,9 +1,11 @@
 package actors
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+	"weak"
 
 	"shoal.dev/shoal/lang/value"
 	"shoal.dev/shoal/messages"
@@ -74,5 +76,21 @@ func TestRelieve(t *testing.T) {
 	g.attach("gone")
 	if got := g.render("gone", "y"); got != "3" {
 		t.Errorf("its binding: got %s", got)
+	}
+}
+
+// A session that has left memory holds nothing there, though its ended tasks are
+// still known.
+func TestSessionLeavesNothing(t *testing.T) {
+	g := newRig(t)
+	g.attach("gone")
+	finished(t, g.run("gone", "let l = [1, 2]; let t = spawn { l }; t.await()"))
+	state := weak.Make(g.sessions.get("gone").state)
+	ask(g, "", g.d.pid(SessionsName), messages.Request[messages.Done](messages.Detached{Session: "gone", Conn: "conn-1"}))
+	g.clock.Add(int64(2 * time.Minute))
+	g.sessions.Relieve(time.Minute)
+	within(t, "its state leaves memory", func() bool { runtime.GC(); return state.Value() == nil })
+	if len(g.tasks.of("gone")) == 0 {
+		t.Error("its tasks are forgotten: this test shows nothing")
 	}
 }

@@ -66,9 +66,12 @@ type sessionHost struct {
 	aliases  map[uint64][]string
 	answers  []*Run // runs that were answered, oldest first
 	bytes    int    // of their answers
+	spawned  int    // tasks of the language that have not ended
 	requests requests
 	parked   []parked // requests that came before the session was loaded
 	idle     time.Time
+
+	spawnsFrom time.Time // when tasks of the language may spawn others again
 }
 
 // newSessionHost is a session that has not been loaded yet.

@@ -236,6 +236,7 @@ func (s *sessions) ended(ctx actor.Context, h *sessionHost) {
 	h.mu.Unlock()
 	h.dismiss()
 	h.retire()
+	h.empty()
 	if current {
 		ctx.Stop(s.st.d.sessionPID(h.name))
 	}

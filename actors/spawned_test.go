@@ -243,3 +243,34 @@ func TestTaskQuotaInTheLanguage(t *testing.T) {
 	}
 	g.tasks.mu.Unlock()
 }
+
+// Tasks that spawn tasks without end come to theirs, and nobody else is refused
+// anything meanwhile.
+func TestForkBomb(t *testing.T) {
+	g := newRig(t)
+	g.attach("s")
+	g.attach("other")
+	finished(t, g.run("s", "fn f() { spawn { f() }; spawn { f() }; f() }"))
+	if a := g.run("s", "f()"); a.Err == nil || !strings.Contains(a.Err.Message, "recursion_limit") {
+		t.Errorf("the bomb: got %v", a.Err)
+	}
+	if got := g.render("other", "spawn { 7 }.await()"); got != "7" {
+		t.Errorf("a task of another session: got %s", got)
+	}
+	within(t, "its tasks end", func() bool { return g.tasks.liveOf("s") == 0 })
+	if got := g.render("s", "spawn { 8 }.await()"); got != "8" {
+		t.Errorf("afterwards: got %s", got)
+	}
+}
+
+// An ended task keeps its value alive only for those who hold it.
+func TestSpawnedValueIsLetGo(t *testing.T) {
+	g := newRig(t)
+	g.attach("s")
+	finished(t, g.run("s", "spawn { [1] }.await().len()"))
+	for _, r := range g.tasks.of("s") {
+		if r.spawned != nil && (r.spawned.ended != nil || r.spawned.spec.Run != nil) {
+			t.Errorf("%s is still there", r.id())
+		}
+	}
+}

@@ -63,6 +63,15 @@ func (t *transcript) put(k kept) {
 	}
 }
 
+// empty forgets everything.
+func (t *transcript) empty() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.order.Init()
+	clear(t.byNum)
+	t.size = 0
+}
+
 // relieve forgets what the journal has.
 func (t *transcript) relieve() {
 	t.mu.Lock()
