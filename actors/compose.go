@@ -109,7 +109,7 @@ func (w *worker) raisedResult(end *ending, ref messages.Ref, printed []messages.
 		}
 		return messages.ExecResult{Key: r.key, Err: e}
 	}
-	msg := view.Clip(end.raised.Code, headMost) + ": " + view.Clip(end.raised.Msg, messageMost)
+	msg := value.Clip(end.raised.Code, headMost) + ": " + value.Clip(end.raised.Msg, messageMost)
 	return messages.ExecResult{Key: r.key, Err: messages.Errorf(messages.CodeRaised, "%s", msg).With(data)}
 }
 
@@ -134,11 +134,11 @@ func errorView(e *value.Error) json.RawMessage {
 		Stderr *string     `json:"stderr,omitempty"`
 		Status *int        `json:"status,omitempty"`
 	}{
-		Code: view.Clip(e.Code, headMost), Msg: view.Clip(e.Msg, messageMost), Span: e.Span,
-		File: e.File, Hint: view.Clip(e.Hint, hintMost), Status: e.Status,
+		Code: value.Clip(e.Code, headMost), Msg: value.Clip(e.Msg, messageMost), Span: e.Span,
+		File: e.File, Hint: value.Clip(e.Hint, hintMost), Status: e.Status,
 	}
 	if e.HasStderr {
-		stderr := view.Clip(e.Stderr, stderrMost)
+		stderr := value.Clip(e.Stderr, stderrMost)
 		out.Stderr = &stderr
 	}
 	return messages.JSON(out)

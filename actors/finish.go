@@ -257,7 +257,7 @@ func (w *worker) settle(err *messages.Error) {
 
 // refuse answers a run that did not run with an error that is not kept.
 func (w *worker) refuse(err *messages.Error) {
-	err.Message = view.Clip(err.Message, messageMost)
+	err.Message = value.Clip(err.Message, messageMost)
 	w.end(messages.ExecResult{Key: w.run.key, Err: err}, nil)
 }
 

@@ -17,7 +17,6 @@ import (
 	"shoal.dev/shoal/lang/plan"
 	"shoal.dev/shoal/lang/syntax"
 	"shoal.dev/shoal/lang/value"
-	"shoal.dev/shoal/lang/view"
 	"shoal.dev/shoal/leash"
 	"shoal.dev/shoal/messages"
 	"shoal.dev/shoal/proc"
@@ -237,7 +236,7 @@ const renderBatch = 64
 const noteLimit = 100
 
 func (w *worker) note(n interp.Note) {
-	m := messages.Note{Code: n.Code, Msg: view.Clip(n.Msg, hintMost)}
+	m := messages.Note{Code: n.Code, Msg: value.Clip(n.Msg, hintMost)}
 	if n.Span != nil {
 		m.Span = &effect.Span{Start: n.Span.Start, End: n.Span.End}
 	}
@@ -265,7 +264,7 @@ func (w *worker) statementEnded(s interp.Statement) {
 	ok := s.OK
 	r.mu.Lock()
 	if len(r.stmts) < statementLimit {
-		r.stmts = append(r.stmts, messages.Statement{Src: s.Src, Head: view.Clip(s.Head, headMost), OK: &ok, DurNS: int64(s.Dur)})
+		r.stmts = append(r.stmts, messages.Statement{Src: s.Src, Head: value.Clip(s.Head, headMost), OK: &ok, DurNS: int64(s.Dur)})
 	}
 	background := r.background
 	r.mu.Unlock()
@@ -333,9 +332,9 @@ func (w *worker) wake() { w.run.host.wake(w.run.num) }
 
 func parseError(src string, e *syntax.Error) *messages.Error {
 	line, col := syntax.LineCol(src, e.Start)
-	return messages.Errorf(messages.CodeParseError, "line %d, column %d: %s", line, col, view.Clip(e.Msg, messageMost)).
+	return messages.Errorf(messages.CodeParseError, "line %d, column %d: %s", line, col, value.Clip(e.Msg, messageMost)).
 		With(messages.ParseErrorData{
-			Span: effect.Span{Start: e.Start, End: e.End}, Line: line, Col: col, Hint: view.Clip(e.Hint, hintMost),
+			Span: effect.Span{Start: e.Start, End: e.End}, Line: line, Col: col, Hint: value.Clip(e.Hint, hintMost),
 		})
 }
 
@@ -344,7 +343,7 @@ func heads(p plan.Result) []string {
 	var out []string
 	for _, s := range p.Statements {
 		if s.Head != "" {
-			out = append(out, view.Clip(s.Head, headMost))
+			out = append(out, value.Clip(s.Head, headMost))
 		}
 	}
 	return out

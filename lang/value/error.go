@@ -2,6 +2,7 @@ package value
 
 import (
 	"fmt"
+	"unicode/utf8"
 	"unsafe"
 )
 
@@ -61,13 +62,51 @@ type Error struct {
 	File      string // that Span lies in; "" for the program's own source
 }
 
+// ErrorTextMost bounds the message of an error, and its hint, in bytes: a text
+// that a program quotes in one may be of any length, and an error is copied by
+// all who pass it on.
+const ErrorTextMost = 64 << 10
+
 // Errorf makes an error without hint.
 func Errorf(code, format string, args ...any) *Error {
-	msg := format
-	if len(args) > 0 {
-		msg = fmt.Sprintf(format, args...)
+	return &Error{kind: KindError, Code: code, Msg: errorText(format, args)}
+}
+
+// errorText formats a message, or a hint, of bounded length. Long texts are
+// shortened before they are copied.
+func errorText(format string, args []any) string {
+	if len(args) == 0 {
+		return Clip(format, ErrorTextMost)
 	}
-	return &Error{kind: KindError, Code: code, Msg: msg}
+	short := make([]any, len(args))
+	for i, arg := range args {
+		short[i] = arg
+		switch arg := arg.(type) {
+		case string:
+			short[i] = Clip(arg, ErrorTextMost)
+		case []byte:
+			short[i] = Clip(string(arg[:min(len(arg), ErrorTextMost+1)]), ErrorTextMost)
+		case error:
+			if text := arg.Error(); len(text) > ErrorTextMost {
+				short[i] = Clip(text, ErrorTextMost)
+			}
+		}
+	}
+	return Clip(fmt.Sprintf(format, short...), ErrorTextMost)
+}
+
+// Clip is s, or as many whole characters of it as n bytes hold, with an ellipsis.
+// What is cut does not keep the rest alive.
+func Clip(s string, n int) string {
+	const more = "…"
+	if len(s) <= n {
+		return s
+	}
+	n = max(n-len(more), 0)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + more
 }
 
 // Error is "code: msg".
@@ -76,10 +115,7 @@ func (e *Error) Error() string { return e.Code + ": " + e.Msg }
 // WithHint is a copy of e with a hint.
 func (e *Error) WithHint(format string, args ...any) *Error {
 	c := *e
-	c.Hint = format
-	if len(args) > 0 {
-		c.Hint = fmt.Sprintf(format, args...)
-	}
+	c.Hint = errorText(format, args)
 	return &c
 }
 

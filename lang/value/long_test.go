@@ -1,11 +1,13 @@
 package value
 
 import (
+	"errors"
 	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"unicode/utf8"
 )
 
 // lengths lie around the sizes at which copying changes.
@@ -96,5 +98,30 @@ func TestLongCopyCanBeStopped(t *testing.T) {
 	}
 	if stops < 10 {
 		t.Errorf("the world stopped %d times during a copy of %d MiB", stops, len(src)>>20)
+	}
+}
+
+// An error quotes as much of a long text as is of use, and keeps no more alive.
+func TestErrorTextIsBounded(t *testing.T) {
+	long := strings.Repeat("ä", 4<<20)
+	for name, e := range map[string]*Error{
+		"text":    Errorf(CodeAssert, "%s", long),
+		"quoted":  Errorf(CodeArg, "no %q here", long),
+		"bytes":   Errorf(CodeArg, "no %s here", []byte(long)),
+		"error":   Errorf(CodeIO, "open: %v", errors.New(long)),
+		"itself":  Errorf(CodeArg, long),
+		"hint":    Errorf(CodeArg, "no").WithHint("try %s", long),
+		"several": Errorf(CodeArg, "%s%s%s", long, long, long),
+	} {
+		text := e.Msg + e.Hint
+		if len(text) > 2*ErrorTextMost || !strings.HasSuffix(text, "…") && !strings.HasSuffix(text, "here") {
+			t.Errorf("%s: %d bytes that end in %q", name, len(text), text[len(text)-8:])
+		}
+		if !utf8.ValidString(text) {
+			t.Errorf("%s: a character was cut", name)
+		}
+	}
+	if got := Errorf(CodeArg, "no %s", "ä").Msg; got != "no ä" {
+		t.Errorf("a short one: %q", got)
 	}
 }

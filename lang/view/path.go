@@ -275,16 +275,6 @@ func someNames(names []string) string {
 	return text
 }
 
-// Clip is s if it has at most n bytes, else its beginning and an ellipsis that
-// together have at most n.
-func Clip(s string, n int) string {
-	const more = "…"
-	if len(s) <= n {
-		return s
-	}
-	return clip(s, n-len(more)) + more
-}
-
 // clip is the first n bytes of s at most, cut between characters.
 func clip(s string, n int) string {
 	if len(s) <= n {
