@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"shoal.dev/shoal/lang/effect"
 	"shoal.dev/shoal/lang/interp"
 	"shoal.dev/shoal/lang/value"
 	"shoal.dev/shoal/lang/view"
@@ -331,7 +332,7 @@ func failedOutcome(v value.Value) bool {
 func (r *Run) entryLocked(status messages.EntryStatus, ok *bool) messages.Entry {
 	e := messages.Entry{
 		ID: r.entry, TS: r.arrived.UnixNano(), Session: r.host.name, Principal: r.principal,
-		Kind: r.kind, Src: r.params.Src, OK: ok, Status: status, Effects: r.effects,
+		Kind: r.kind, Src: r.params.Src, OK: ok, Status: status, Effects: effect.Brief(r.effects),
 		Cwd: r.cwdLocked(), Opaque: r.opaque, Task: r.id(), PlanRef: r.planRef,
 		Approver: r.approver, RequestID: r.params.RequestID, Statements: r.stmts, Undo: r.undoLocked(),
 	}

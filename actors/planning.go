@@ -86,7 +86,7 @@ func (w *worker) planned(a messages.PlanAnswer) {
 	case ack.Err != nil:
 		w.refuse(ack.Err)
 	case ok:
-		res := messages.ExecResult{Key: r.key, JSON: messages.JSON(a.Plan)}
+		res := messages.ExecResult{Key: r.key, JSON: messages.JSON(a.Plan.Shown())}
 		w.end(res, w.rememberedRows(res))
 	default:
 		w.refuse(approvalError(a.Plan))

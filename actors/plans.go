@@ -363,7 +363,7 @@ func (h *PlanHost) change(key string, ref messages.PlanRef, session messages.Ses
 	h.mu.Unlock()
 	payload := messages.JSON(map[string]any{
 		"plan_ref": p.PlanRef, "status": answer.Status, "principal": p.Principal,
-		"approver": answer.Approver, "effects": p.Effects,
+		"approver": answer.Approver, "effects": effect.Brief(p.Effects),
 	})
 	h.d.Journal.Append(messages.Record{Rows: []messages.Row{planRow(p)}, Events: []messages.Draft{
 		{Key: messages.ChannelKey{Session: p.Session, Name: "approval"}, Payload: payload},

@@ -213,3 +213,27 @@ func TestStoreIsIdempotentAndBounded(t *testing.T) {
 		return n == 1
 	})
 }
+
+// A plan shows as much of a long source as somebody may read, and is judged and
+// applied as a whole.
+func TestLongPlan(t *testing.T) {
+	g := newRig(t)
+	g.attach("s")
+	var touches strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&touches, "touch a%d\n", i)
+	}
+	src := "# " + strings.Repeat("x", 100_000) + "\n" + touches.String() + "touch b/" + strings.Repeat("y/", 10_000) + "\nenv.X = \"1\""
+	r := g.run("s", src, planned)
+	var p messages.Plan
+	if r.Err != nil || json.Unmarshal(r.JSON, &p) != nil {
+		t.Fatalf("got %.300s %v", r.JSON, r.Err)
+	}
+	if len(r.JSON) > 1<<20 || len(p.Source) > messages.SourceShown || len(p.Effects) > effect.BriefMost {
+		t.Errorf("the answer has %d bytes, %d of source, %d effects", len(r.JSON), len(p.Source), len(p.Effects))
+	}
+	if p.EffectsTotal < 2000 || p.Effects[len(p.Effects)-1].Kind != effect.EnvWrite {
+		t.Errorf("%d effects in all, the last one shown is %v", p.EffectsTotal, p.Effects[len(p.Effects)-1])
+	}
+	finished(t, g.applyPlan("s", g.plan("s", touches.String()).PlanRef))
+}

@@ -41,7 +41,7 @@ func approvalError(p messages.Plan) *messages.Error {
 			URI     string           `json:"uri"`
 			Effects []effect.Effect  `json:"effects"`
 			Rule    string           `json:"rule"`
-		}{p.PlanRef, p.PlanRef.URI(), p.Effects, p.Rule})
+		}{p.PlanRef, p.PlanRef.URI(), effect.Brief(p.Effects), p.Rule})
 }
 
 // coveredKinds are the kinds that the plan's approvals cover.

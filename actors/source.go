@@ -121,7 +121,15 @@ func (h *sessionHost) explain(m messages.ReadSource, state *interp.State) messag
 	if bad != nil {
 		return messages.Raw{Err: parseError(m.Src, bad)}
 	}
-	return messages.Raw{JSON: messages.JSON(messages.Explained(e))}
+	return messages.Raw{JSON: messages.JSON(explained(e))}
+}
+
+func explained(e lang.Explanation) messages.Explained {
+	p := messages.Plan{Source: e.Source, Effects: e.Effects}.Shown()
+	return messages.Explained{
+		Source: p.Source, Effects: p.Effects, EffectsTotal: p.EffectsTotal,
+		Reversibility: e.Reversibility, Reversible: e.Reversible, Spawns: e.Spawns,
+	}
 }
 
 // readerOf are the files as a principal may read them.

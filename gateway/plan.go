@@ -21,7 +21,7 @@ func planAnswer(a messages.PlanAnswer) (json.RawMessage, *messages.Error) {
 	if a.Err != nil {
 		return nil, a.Err
 	}
-	return messages.JSON(a.Plan), nil
+	return messages.JSON(a.Plan.Shown()), nil
 }
 
 type getPlanParams struct {
@@ -34,7 +34,12 @@ func (b *backend) getPlan(p getPlanParams) (wire.Call, *messages.Error) {
 }
 
 func (b *backend) listPlans(noParams) (wire.Call, *messages.Error) {
-	return ask(b, b.g.o.To.Plans, messages.ListPlans{Session: b.session, Principal: b.principal}, encoded[messages.Plans]), nil
+	return ask(b, b.g.o.To.Plans, messages.ListPlans{Session: b.session, Principal: b.principal}, func(all messages.Plans) (json.RawMessage, *messages.Error) {
+		for i := range all.Plans {
+			all.Plans[i] = all.Plans[i].Shown()
+		}
+		return encoded(all)
+	}), nil
 }
 
 type applyPlanParams struct {
@@ -103,7 +108,7 @@ func (b *backend) pendingCaps(noParams) (wire.Call, *messages.Error) {
 			pending := messages.Plans{Plans: []messages.Plan{}}
 			for _, p := range all.Plans {
 				if p.ApprovalPending {
-					pending.Plans = append(pending.Plans, p)
+					pending.Plans = append(pending.Plans, p.Shown())
 				}
 			}
 			return messages.JSON(pending), nil

@@ -83,6 +83,9 @@ func showPlan(result json.RawMessage, limit int) (text, link string) {
 	if n == 0 {
 		addLine(&b, "  no effects")
 	}
+	if total := member(result, "effects_total"); total != nil {
+		addLine(&b, "  … "+string(total)+" effects in all")
+	}
 	uri := messages.PlanRef(ref).URI()
 	return bounded(b.String(), limit, uri), uri
 }

@@ -1,6 +1,10 @@
 package messages
 
-import "shoal.dev/shoal/lang/effect"
+import (
+	"strings"
+
+	"shoal.dev/shoal/lang/effect"
+)
 
 // Verdict is what policy says of a plan.
 type Verdict string
@@ -14,16 +18,18 @@ const (
 
 // Plan is a stored plan as its owner sees it.
 type Plan struct {
-	PlanRef         PlanRef              `json:"plan_ref"`
-	Source          string               `json:"source"`
-	Position        Position             `json:"position"`
-	Session         SessionName          `json:"session"`
-	Principal       Principal            `json:"principal"`
-	Cwd             string               `json:"cwd"`
-	Root            string               `json:"root"` // the session's first cwd, $CWD of policies
-	CwdDev          uint64               `json:"cwd_dev"`
-	CwdIno          uint64               `json:"cwd_ino"`
-	Effects         []effect.Effect      `json:"effects"`
+	PlanRef   PlanRef         `json:"plan_ref"`
+	Source    string          `json:"source"`
+	Position  Position        `json:"position"`
+	Session   SessionName     `json:"session"`
+	Principal Principal       `json:"principal"`
+	Cwd       string          `json:"cwd"`
+	Root      string          `json:"root"` // the session's first cwd, $CWD of policies
+	CwdDev    uint64          `json:"cwd_dev"`
+	CwdIno    uint64          `json:"cwd_ino"`
+	Effects   []effect.Effect `json:"effects"`
+	// EffectsTotal is how many effects there are where Shown lists fewer.
+	EffectsTotal    int                  `json:"effects_total,omitempty"`
 	Reversibility   effect.Reversibility `json:"reversibility"`
 	Verdict         Verdict              `json:"verdict"`
 	Rule            string               `json:"rule,omitempty"`
@@ -36,6 +42,23 @@ type Plan struct {
 	PolicyHash      string               `json:"policy_hash"`
 	// Terminal makes it the plan of a terminal, which pty.open takes.
 	Terminal *TerminalPlan `json:"terminal,omitempty"`
+}
+
+// SourceShown is how many bytes of its source a plan is shown with.
+const SourceShown = 64 << 10
+
+// Shown is the plan as answers give it: with as much of its source and effects
+// as somebody may read.
+func (p Plan) Shown() Plan {
+	if brief := effect.Brief(p.Effects); len(brief) < len(p.Effects) {
+		p.EffectsTotal, p.Effects = len(p.Effects), brief
+	} else {
+		p.Effects = brief
+	}
+	if len(p.Source) > SourceShown {
+		p.Source = strings.ToValidUTF8(p.Source[:SourceShown-len("…")], "") + "…"
+	}
+	return p
 }
 
 // Approval is one recorded decision about a plan.

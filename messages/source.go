@@ -47,6 +47,7 @@ type ExplainParams struct {
 type Explained struct {
 	Source        string               `json:"source"`
 	Effects       []effect.Effect      `json:"effects"`
+	EffectsTotal  int                  `json:"effects_total,omitempty"` // where fewer are listed
 	Reversibility effect.Reversibility `json:"reversibility"`
 	Reversible    bool                 `json:"reversible"`
 	Spawns        bool                 `json:"spawns"`
