@@ -89,7 +89,9 @@ func TestUndoOfAnEntry(t *testing.T) {
 	if got := g.caught(fmt.Sprint("undo ", entry)); !strings.HasPrefix(got, "custom ") || !strings.Contains(got, fmt.Sprint("already, by entry ", undid)) {
 		t.Errorf("again: %s", got)
 	}
-	g.run("s", fmt.Sprint("undo ", undid)) // does it again
+	if r := g.run("s", fmt.Sprint("undo ", undid)); r.Err != nil { // does it again
+		t.Errorf("the undo of the undo: %v", r.Err)
+	}
 	if g.read("f") != "-" || g.read("g") != "new" || g.read("h") != "new" {
 		t.Errorf("done again: f %q g %q h %q", g.read("f"), g.read("g"), g.read("h"))
 	}

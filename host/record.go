@@ -65,11 +65,35 @@ func (s *Steps) flushLocked() {
 	if len(s.pending) == 0 {
 		return
 	}
-	for i := range s.pending {
-		s.pending[i].takeHash()
+	// What a later step has left is not what this one left, even where size and
+	// time are the same.
+	later := map[string]bool{}
+	for i := len(s.pending) - 1; i >= 0; i-- {
+		step := &s.pending[i]
+		if !covered(later, step.target()) {
+			step.takeHash()
+		}
+		later[string(step.Path)] = true
+		if step.From != nil {
+			later[string(step.From)] = true
+		}
 	}
 	s.Log.Write(s.pending)
 	s.pending = nil
+}
+
+// covered reports whether a path, or a directory on its way, is one of paths.
+func covered(paths map[string]bool, path string) bool {
+	for at := path; ; {
+		if paths[at] {
+			return true
+		}
+		parent, _ := split(at)
+		if parent == at {
+			return false
+		}
+		at = parent
+	}
 }
 
 // takeHash adds the content's hash to what a change left, as long as that is
