@@ -286,7 +286,7 @@ func wrongUse(p *messages.Plan) *messages.Error {
 // request asks for approval; whoever may approve its own plans grants.
 func (h *PlanHost) request(m messages.CapRequest, reply func(any)) {
 	rules := h.d.Policy().For(h.d.PolicyPrincipal(m.Principal))
-	h.change(m.Key, m.PlanRef, m.Session, reply, func(p *messages.Plan) string {
+	h.change(m.Key, m.PlanRef, m.Session, m.Principal, reply, func(p *messages.Plan) string {
 		status, settled := standing(p)
 		switch {
 		case settled:
@@ -302,7 +302,7 @@ func (h *PlanHost) request(m messages.CapRequest, reply func(any)) {
 // decide grants or denies for an approver.
 func (h *PlanHost) decide(m messages.DecideCap, reply func(any)) {
 	rules := h.d.Policy().For(h.d.PolicyPrincipal(m.Principal))
-	h.change(m.Key, m.PlanRef, "", reply, func(p *messages.Plan) string {
+	h.change(m.Key, m.PlanRef, "", m.Principal, reply, func(p *messages.Plan) string {
 		switch {
 		case !rules.MayApprove(string(m.Principal), string(p.Principal)):
 			return "not_permitted"
@@ -326,7 +326,7 @@ func (h *PlanHost) decide(m messages.DecideCap, reply func(any)) {
 
 // change edits a copy of a plan, writes it with an approval event, and answers.
 // A call that comes again changes nothing.
-func (h *PlanHost) change(key string, ref messages.PlanRef, session messages.SessionName, reply func(any), edit func(*messages.Plan) string) {
+func (h *PlanHost) change(key string, ref messages.PlanRef, session messages.SessionName, by messages.Principal, reply func(any), edit func(*messages.Plan) string) {
 	h.mu.Lock()
 	old, err := h.findLocked(ref, session)
 	if err != nil {
@@ -343,7 +343,7 @@ func (h *PlanHost) change(key string, ref messages.PlanRef, session messages.Ses
 	p.Approvals = append([]messages.Approval(nil), old.Approvals...)
 	if h.edits[ref] == key && key != "" {
 		status, _ := standing(&p)
-		answer := h.answerLocked(&p, status)
+		answer := h.answerLocked(&p, status, by)
 		h.mu.Unlock()
 		h.d.Journal.Append(messages.Record{Rows: []messages.Row{planRow(p)}}, func(a messages.Appended) {
 			answer.Err = a.Err
@@ -358,7 +358,7 @@ func (h *PlanHost) change(key string, ref messages.PlanRef, session messages.Ses
 			"your policy table does not let you approve plans of %s; its approve list would have to name it", p.Principal)})
 		return
 	}
-	answer := h.answerLocked(&p, status)
+	answer := h.answerLocked(&p, status, by)
 	h.plans[ref], h.edits[ref] = &p, key
 	h.mu.Unlock()
 	payload := messages.JSON(map[string]any{
@@ -386,9 +386,13 @@ func standing(p *messages.Plan) (status string, settled bool) {
 	}
 }
 
-// answerLocked says what is still uncovered.
-func (h *PlanHost) answerLocked(p *messages.Plan, status string) messages.CapAnswer {
-	a := messages.CapAnswer{Status: status, Uncovered: []effect.Kind{}}
+// answerLocked says what is still uncovered, and whether the caller could cover
+// it.
+func (h *PlanHost) answerLocked(p *messages.Plan, status string, by messages.Principal) messages.CapAnswer {
+	a := messages.CapAnswer{
+		Status: status, Uncovered: []effect.Kind{},
+		MayApprove: h.d.Policy().For(h.d.PolicyPrincipal(by)).MayApprove(string(by), string(p.Principal)),
+	}
 	rules := h.d.Policy().For(h.d.PolicyPrincipal(p.Principal))
 	if p.ApprovalPending {
 		a.Status = "approval_pending"

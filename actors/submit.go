@@ -34,7 +34,7 @@ func (s *session) apply(ctx actor.Context, m messages.ApplyPlan, to *actor.PID) 
 	}
 	r, err := s.newRun(messages.Exec{
 		Key: m.Key, Conn: m.Conn, Principal: m.Principal,
-		Params: messages.ExecParams{Elide: m.Elide},
+		Params: messages.ExecParams{Elide: m.Elide, TimeoutMS: m.TimeoutMS, DeadlineMS: m.DeadlineMS},
 	}, to)
 	if err != nil {
 		s.h.d.Sys.Reply(to, messages.ExecResult{Key: m.Key, Err: err})

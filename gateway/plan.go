@@ -43,16 +43,22 @@ func (b *backend) listPlans(noParams) (wire.Call, *messages.Error) {
 }
 
 type applyPlanParams struct {
-	PlanRef string          `json:"plan_ref" wire:"required"`
-	Elide   *messages.Elide `json:"elide"`
+	PlanRef    string          `json:"plan_ref" wire:"required"`
+	Elide      *messages.Elide `json:"elide"`
+	TimeoutMS  *int64          `json:"timeout_ms"`
+	DeadlineMS *int64          `json:"deadline_ms"`
 }
 
 func (b *backend) applyPlan(p applyPlanParams) (wire.Call, *messages.Error) {
+	if err := checkBudgets(p.TimeoutMS, p.DeadlineMS); err != nil {
+		return nil, err
+	}
 	if err := checkElide(p.Elide); err != nil {
 		return nil, err
 	}
 	req := messages.ApplyPlan{
 		Key: b.key(), Conn: b.conn, Principal: b.principal, PlanRef: planRef(p.PlanRef), Elide: p.Elide,
+		TimeoutMS: p.TimeoutMS, DeadlineMS: p.DeadlineMS,
 	}
 	return b.submit(req.Key, ask(b, b.g.o.To.Session(b.session), req, finished)), nil
 }

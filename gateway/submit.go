@@ -40,14 +40,23 @@ func checkExec(p messages.ExecParams) *messages.Error {
 		return bad("mode: expected \"run\" or \"plan\", not %q", p.Mode)
 	case p.Position != "" && p.Position != messages.PositionStmt && p.Position != messages.PositionValue:
 		return bad("position: expected \"stmt\" or \"value\", not %q", p.Position)
-	case p.TimeoutMS != nil && *p.TimeoutMS < 1:
-		return bad("timeout_ms: expected an integer of at least 1, not %d", *p.TimeoutMS)
-	case p.DeadlineMS != nil && *p.DeadlineMS < 1:
-		return bad("deadline_ms: expected an integer of at least 1, not %d", *p.DeadlineMS)
 	case utf8.RuneCountInString(p.RequestID) > requestIDMax:
 		return bad("request_id: expected at most %d characters, not %d", requestIDMax, utf8.RuneCountInString(p.RequestID))
 	}
+	if err := checkBudgets(p.TimeoutMS, p.DeadlineMS); err != nil {
+		return err
+	}
 	return checkElide(p.Elide)
+}
+
+// checkBudgets looks at how long a caller waits, and how long work may take.
+func checkBudgets(timeout, deadline *int64) *messages.Error {
+	for name, ms := range map[string]*int64{"timeout_ms": timeout, "deadline_ms": deadline} {
+		if ms != nil && *ms < 1 {
+			return messages.Errorf(messages.CodeInvalidParams, "%s: expected an integer of at least 1, not %d", name, *ms)
+		}
+	}
+	return nil
 }
 
 func checkElide(e *messages.Elide) *messages.Error {

@@ -40,6 +40,9 @@ func (p *peer) route(req request) (job, *messages.Error) {
 		return p.listen(req)
 	}
 	method, params := req.method, bytes.Clone(req.params)
+	if method == "initialize" {
+		p.session.elicits.Store(elicits(member(params, "capabilities")))
+	}
 	return job{inOrder: method == "initialize", run: func(ctx context.Context) (json.RawMessage, *messages.Error) {
 		result, refusal := p.s.handle(ctx, p.session, method, params)
 		if refusal == nil && (method == "initialize" || method == "server/discover") {
@@ -47,69 +50,6 @@ func (p *peer) route(req request) (job, *messages.Error) {
 		}
 		return result, refusal
 	}}, nil
-}
-
-// callTool hands a tool's kernel call over.
-func (p *peer) callTool(req request) (job, *messages.Error) {
-	name := member(req.params, "name")
-	if name == nil || name[0] != '"' {
-		return job{}, messages.Errorf(messages.CodeInvalidParams, "name: expected the name of a tool")
-	}
-	t, known := p.s.tools[unquote(name)]
-	if !known {
-		return job{}, messages.Errorf(messages.CodeInvalidParams, "tool '%s' not found", clip(unquote(name), 128))
-	}
-	args, refusal := t.params(member(req.params, "arguments"))
-	if refusal != nil {
-		return job{}, refusal
-	}
-	j := job{token: bytes.Clone(req.meta.token)}
-	links := req.meta.stateless || p.session.links()
-	call, refusal := p.backend.Begin(t.method, args)
-	if refusal != nil {
-		if isBridge(refusal) {
-			return job{}, refusal
-		}
-		j.run = func(context.Context) (json.RawMessage, *messages.Error) { return failedResult(refusal), nil }
-		return j, nil
-	}
-	if t.method == "exec" || t.method == "plan.apply" {
-		j.abandon = call.Abandon
-	}
-	changed := false
-	j.run = func(ctx context.Context) (result json.RawMessage, refusal *messages.Error) {
-		result, changed, refusal = p.toolAnswer(ctx, t, call, args, links)
-		return result, refusal
-	}
-	j.after = func() {
-		if changed {
-			p.listChanged()
-		}
-	}
-	return j, nil
-}
-
-// toolAnswer waits for the kernel and dresses its answer.
-func (p *peer) toolAnswer(ctx context.Context, t *tool, call Call, args json.RawMessage, links bool) (answer json.RawMessage, changed bool, refusal *messages.Error) {
-	result, refusal := call.Wait(ctx)
-	switch {
-	case refusal != nil && isBridge(refusal):
-		return nil, false, refusal
-	case refusal != nil:
-		return failedResult(refusal), false, nil
-	}
-	shown := result
-	if t.again != nil {
-		method, more := t.again(bytes.Clone(args))
-		if rendering, err := p.ask(ctx, method, more); err == nil {
-			shown = rendering
-		}
-	}
-	text, link := t.show(shown, textLimit(args))
-	if !links {
-		link = ""
-	}
-	return toolResult(result, text, link), t.lists && changesLists(t.method, result), nil
 }
 
 // ask makes a kernel call and waits for it.

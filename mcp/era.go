@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -31,6 +32,12 @@ type meta struct {
 	stateless bool
 	elicits   bool   // the client of a stateless request can ask its user
 	level     string // of log messages about a stateless request; "": none
+}
+
+// own is m apart from the frame.
+func (m meta) own() meta {
+	m.token = bytes.Clone(m.token)
+	return m
 }
 
 // readMeta reads the _meta of a request's params.

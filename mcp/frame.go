@@ -11,7 +11,8 @@ import (
 // request is a frame from the peer. It points into the frame.
 type request struct {
 	id     json.RawMessage // nil: a notification
-	method string          // empty: an answer to a question that nobody asked
+	method string          // empty: an answer to a question
+	result json.RawMessage // of an answer; nil: it is an error
 	params json.RawMessage // nil when absent or null, else an object
 	meta   meta            // of a request
 }
@@ -27,7 +28,7 @@ func parseFrame(line []byte) (request, *messages.Error) {
 		return none, messages.Errorf(messages.CodeParse, "frame is not valid JSON")
 	}
 	var req request
-	var version, method, outcome []byte
+	var version, method, outcome, result []byte
 	object := eachMember(line, func(key, value []byte) bool {
 		switch string(key) {
 		case "jsonrpc":
@@ -38,7 +39,9 @@ func parseFrame(line []byte) (request, *messages.Error) {
 			method = value
 		case "params":
 			req.params = value
-		case "result", "error":
+		case "result":
+			outcome, result = value, value
+		case "error":
 			outcome = value
 		}
 		return true
@@ -51,7 +54,7 @@ func parseFrame(line []byte) (request, *messages.Error) {
 		return none, messages.Errorf(messages.CodeInvalidRequest, "%s", what)
 	}
 	if method == nil && outcome != nil && unquote(version) == "2.0" {
-		return request{}, nil
+		return request{id: req.id, result: result}, nil
 	}
 	refused := request{id: req.id}
 	if refused.id == nil {

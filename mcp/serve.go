@@ -28,7 +28,7 @@ func (s *Server) Serve(ctx context.Context, c Conn, b Backend) error {
 	// Calls outlive ctx by the grace, so that a stopping kernel can answer.
 	calls, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	p := &peer{s: s, conn: c, backend: b, open: map[*openCall]struct{}{}, ending: make(chan struct{})}
+	p := &peer{s: s, conn: c, backend: b, open: map[*openCall]struct{}{}, asked: map[string]chan *answer{}, ending: make(chan struct{})}
 	p.session = s.newSession(p)
 	p.subs.all = map[followed]*subscription{}
 	p.marks.last = map[string]uint64{}
@@ -52,7 +52,8 @@ type peer struct {
 
 	mu    sync.Mutex
 	open  map[*openCall]struct{}
-	bytes int // of the frames of open calls
+	bytes int                     // of the frames of open calls
+	asked map[string]chan *answer // questions to the client's user, by id
 	wait  sync.WaitGroup
 
 	subs   subscriptions
@@ -113,6 +114,7 @@ func (p *peer) frame(ctx context.Context, line []byte) {
 	case refusal != nil:
 		p.refuse(bytes.Clone(req.id), refusal)
 	case req.method == "":
+		p.answered(req)
 	case req.id == nil:
 		p.notification(ctx, req)
 	default:

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,18 +33,24 @@ type Options struct {
 	Log      *slog.Logger
 	InFlight int           // MaxInFlight
 	Grace    time.Duration // DrainGrace
+	// ApprovalWait is how long the user of a client may take to answer when
+	// asked for an approval: ApprovalWait of the package.
+	ApprovalWait time.Duration
 	// Go runs a call's waiting on a goroutine; nil starts a new one each time.
 	Go func(func())
+
+	token func() string // names a question; nobody can guess one
 }
 
 // Server is the facade of one kernel, shared by all its connections.
 type Server struct {
-	o        Options
-	tools    map[string]*tool
-	info     json.RawMessage // who this is, for results of the stateless era
-	library  *server.MCPServer
-	sessions atomic.Uint64
-	messages atomic.Uint64
+	o         Options
+	tools     map[string]*tool
+	info      json.RawMessage // who this is, for results of the stateless era
+	library   *server.MCPServer
+	questions questions
+	sessions  atomic.Uint64
+	messages  atomic.Uint64
 }
 
 // NewServer makes the facade. It fails only when the tool table is wrong.
@@ -57,10 +64,17 @@ func NewServer(o Options) (*Server, error) {
 	if o.Go == nil {
 		o.Go = func(f func()) { go f() }
 	}
+	if o.ApprovalWait <= 0 {
+		o.ApprovalWait = ApprovalWait
+	}
+	if o.token == nil {
+		o.token = rand.Text
+	}
 	if o.Grace <= 0 {
 		o.Grace = DrainGrace
 	}
 	s := &Server{o: o, tools: map[string]*tool{}}
+	s.questions.byKey = map[string]question{}
 	s.info = messages.JSON(mcp.Implementation{Name: "shoal", Version: o.Version, Title: "Shoal"})
 	s.library = server.NewMCPServer("shoal", o.Version,
 		server.WithTitle("Shoal"),

@@ -15,6 +15,7 @@ type session struct {
 	initialized atomic.Bool
 	revision    atomic.Value // string, negotiated
 	level       atomic.Value // mcp.LoggingLevel
+	elicits     atomic.Bool  // the client can ask its user, by its handshake
 	unread      chan mcp.JSONRPCNotification
 }
 

@@ -92,17 +92,23 @@ func showPlan(result json.RawMessage, limit int) (text, link string) {
 
 // effectLine is one effect as plan records spell it.
 func effectLine(e []byte) string {
-	kind := strings.Replace(unquote(member(e, "kind")), "_", ".", 1)
-	target := ""
+	return strings.Replace(unquote(member(e, "kind")), "_", ".", 1) + "(" + effectTarget(e) + ")"
+}
+
+// effectTarget is what an effect is on.
+func effectTarget(e []byte) string {
 	for _, name := range []string{"path", "argv0", "name", "host", "why"} {
-		if target = unquote(member(e, name)); target != "" {
-			break
+		if target := unquote(member(e, name)); target != "" {
+			if port := unquote(member(e, "port")); port != "" {
+				target += ":" + port
+			}
+			return target
 		}
 	}
 	if port := unquote(member(e, "port")); port != "" {
-		target += ":" + port
+		return ":" + port
 	}
-	return kind + "(" + target + ")"
+	return ""
 }
 
 // showValue shows what a read gave: its rendering, or else its JSON.

@@ -25,6 +25,9 @@ type tool struct {
 	show func(result json.RawMessage, limit int) (text, link string)
 	// again asks for a rendering to show instead, given the params; nil: none.
 	again func(params []byte) (method string, more json.RawMessage)
+	// approved is the call that does the work of a call with these arguments once
+	// its plan is approved; a nil func or call: there is none.
+	approved func(args []byte, ref messages.PlanRef) *source
 	// lists says that the call may change what resources/list shows.
 	lists bool
 }

@@ -98,7 +98,8 @@ func workTools() []*tool {
 				}
 				return args, nil
 			},
-			show: showExecution, lists: true,
+			approved: applyInstead,
+			show:     showExecution, lists: true,
 		},
 		{
 			name: "shoal_plan", title: "Plan Shoal source", method: "exec",
@@ -119,10 +120,13 @@ func workTools() []*tool {
 			doc: `Run a reviewed plan, once, exactly as planned. -32011: ask with shoal_cap_request; -32012: plan again. Example: {"plan_ref":"plan:1f…"}`,
 			input: &shape{kind: "object", props: []prop{
 				{"plan_ref", true, planArg},
+				{"timeout_ms", false, &shape{kind: "integer", min: 1, doc: "Wait this long, then answer with the task."}},
+				{"deadline_ms", false, &shape{kind: "integer", min: 1, doc: "Cancel the work after this long."}},
 			}},
-			output: []result{finishedForm, handedForm},
-			hints:  hints{destructive: true, idempotent: true, openWorld: true},
-			show:   showExecution, lists: true,
+			output:   []result{finishedForm, handedForm},
+			hints:    hints{destructive: true, idempotent: true, openWorld: true},
+			approved: applyAgain,
+			show:     showExecution, lists: true,
 		},
 		{
 			name: "shoal_get", title: "Look closer at a result", method: "value.get",
@@ -200,3 +204,21 @@ func workTools() []*tool {
 		},
 	}
 }
+
+// applyInstead applies the plan of an execution that policy asked about. What
+// would not run as it was asked for, beside the line or once for its id, is
+// left to the caller.
+func applyInstead(args []byte, ref messages.PlanRef) *source {
+	if string(member(args, "background")) == "true" || member(args, "request_id") != nil {
+		return nil
+	}
+	params := map[string]json.RawMessage{"plan_ref": messages.JSON(ref)}
+	for _, name := range []string{"elide", "timeout_ms", "deadline_ms"} {
+		if v := member(args, name); v != nil {
+			params[name] = v
+		}
+	}
+	return &source{"plan.apply", messages.JSON(params)}
+}
+
+func applyAgain(args []byte, _ messages.PlanRef) *source { return &source{"plan.apply", args} }

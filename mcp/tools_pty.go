@@ -1,5 +1,7 @@
 package mcp
 
+import "shoal.dev/shoal/messages"
+
 // waitArg is what a terminal read or send may wait for.
 func waitArg() *shape {
 	return &shape{kind: "object", doc: "Block until all conditions hold; a timeout is no error.", props: []prop{
@@ -64,7 +66,10 @@ func terminalTools() []*tool {
 				{"alive", "boolean", "The program runs."},
 			}}},
 			hints: hints{destructive: true, openWorld: true},
-			show:  showOpened, lists: true,
+			approved: func(_ []byte, ref messages.PlanRef) *source {
+				return &source{"pty.open", messages.JSON(map[string]any{"plan_ref": ref})}
+			},
+			show: showOpened, lists: true,
 		},
 		{
 			name: "shoal_pty_send", title: "Type into a terminal", method: "pty.send",

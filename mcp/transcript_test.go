@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -24,7 +25,8 @@ var update = flag.Bool("update", false, "write the transcripts as they are now")
 // server, and what comes until its answer is received, which >> does not wait
 // for; one with < must come back; = publish CHANNEL PAYLOAD makes an event,
 // = expect N waits for N frames, in whatever order if sorted, = cursors N until so
-// many are open, = hangup ends the client's writing, # is a comment. Every result of a tool must
+// many are open, = hangup ends the client's writing, = calls at the end shows what the kernel was
+// called, # is a comment. Every result of a tool must
 // satisfy the tool's published schema.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
@@ -74,7 +76,8 @@ func compareLines(t *testing.T, want, got string) {
 func play(t *testing.T, script string, schemas map[string]*jsonschema.Schema) string {
 	t.Helper()
 	k := scene()
-	c := dial(t, k, Options{Version: "1.2.3"})
+	questions := 0 // named in order, so that a transcript can answer them
+	c := dial(t, k, Options{Version: "1.2.3", token: func() string { questions++; return fmt.Sprintf("Q%d", questions) }})
 	var out bytes.Buffer
 	receive := func(asked string) string {
 		frame := c.next()
@@ -118,6 +121,11 @@ func play(t *testing.T, script string, schemas map[string]*jsonschema.Schema) st
 				out.Truncate(from)
 				out.WriteString(strings.Join(frames, ""))
 			}
+		case line == "= calls":
+			for _, call := range k.calls() {
+				out.WriteString("# " + call + "\n")
+			}
+			return out.String()
 		case strings.HasPrefix(line, "= cursors "):
 			eventually(t, line, func() bool { return strconv.Itoa(k.openCursors()) == strings.TrimPrefix(line, "= cursors ") })
 		case line == "= hangup":
@@ -133,6 +141,9 @@ func play(t *testing.T, script string, schemas map[string]*jsonschema.Schema) st
 func checkResult(t *testing.T, asked, frame string, schemas map[string]*jsonschema.Schema) {
 	t.Helper()
 	if at(t, asked, "method") != "tools/call" || at2(frame, "result") == "" {
+		return
+	}
+	if at(t, frame, "result", "resultType") == "input_required" {
 		return
 	}
 	schema := schemas[at(t, asked, "params", "name")]
@@ -179,7 +190,67 @@ func scene() *fakeKernel {
 	k.answer("plan.list", `{"plans":[{"plan_ref":"plan:ab","verdict":"allow","source":"rm x"}]}`)
 	k.answer("plan.get", `{"plan_ref":"plan:ab","verdict":"allow","approvals":[]}`)
 	sceneTerminals(k)
+	scenePlans(k)
 	return k
+}
+
+// scenePlans adds plan:aa, which policy asks about and the caller may approve,
+// and plan:zz, which only somebody else may.
+func scenePlans(k *fakeKernel) {
+	const effects = `[{"kind":"fs_write","path":"/home/me/notes/a\u202etxt"},{"kind":"opaque","why":"eval"}]`
+	granted := false // guarded by k.mu
+	isGranted := func() bool { k.mu.Lock(); defer k.mu.Unlock(); return granted }
+	required := func(ref string) *messages.Error {
+		return messages.Errorf(messages.CodeApprovalRequired, "approval required for %s", ref).
+			With(map[string]any{"plan_ref": ref, "effects": json.RawMessage(effects)})
+	}
+	k.check["exec"] = func(params json.RawMessage) *messages.Error {
+		switch unquote(member(params, "src")) {
+		case "ask":
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			granted = false
+			return required("plan:aa")
+		case "ask another":
+			return required("plan:zz")
+		}
+		return nil
+	}
+	apply := k.serve["plan.apply"]
+	k.serve["plan.apply"] = func(ctx context.Context, params json.RawMessage) (json.RawMessage, *messages.Error) {
+		if unquote(member(params, "plan_ref")) == "plan:aa" && !isGranted() {
+			return nil, required("plan:aa")
+		}
+		return apply(ctx, params)
+	}
+	capRequest := k.serve["cap.request"]
+	k.serve["cap.request"] = func(ctx context.Context, params json.RawMessage) (json.RawMessage, *messages.Error) {
+		switch ref := unquote(member(params, "plan_ref")); {
+		case ref != "plan:aa" && ref != "plan:zz":
+			return capRequest(ctx, params)
+		case ref == "plan:zz" || string(member(params, "effects")) == "[]":
+			return messages.JSON(map[string]any{"status": "approval_pending", "uncovered": []string{"fs_write"}, "may_approve": ref == "plan:aa"}), nil
+		}
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		granted = true
+		return json.RawMessage(`{"status":"granted","uncovered":[],"may_approve":true}`), nil
+	}
+	k.answer("cap.deny", `{"status":"denied","uncovered":[]}`)
+	get := k.serve["plan.get"]
+	k.serve["plan.get"] = func(ctx context.Context, params json.RawMessage) (json.RawMessage, *messages.Error) {
+		if unquote(member(params, "plan_ref")) != "plan:aa" {
+			return get(ctx, params)
+		}
+		return json.RawMessage(`{"plan_ref":"plan:aa","source":"echo hi > notes/a\nsh { x }","session":"work","principal":"uid:1000","cwd":"/home/me","reversibility":"conditional","effects":` + effects + `}`), nil
+	}
+	terminal := k.serve["pty.open"]
+	k.serve["pty.open"] = func(ctx context.Context, params json.RawMessage) (json.RawMessage, *messages.Error) {
+		if unquote(member(params, "cmd")) == "ask" {
+			return nil, required("plan:aa")
+		}
+		return terminal(ctx, params)
+	}
 }
 
 func sceneTerminals(k *fakeKernel) {

@@ -65,6 +65,8 @@ type ApplyPlan struct {
 	Principal Principal
 	PlanRef   PlanRef
 	Elide     *Elide
+	// TimeoutMS and DeadlineMS are as for a submission.
+	TimeoutMS, DeadlineMS *int64
 }
 
 // Reply pairs ApplyPlan with its answer.

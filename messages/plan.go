@@ -139,6 +139,7 @@ type CapAnswer struct {
 	Status       string        `json:"status"` // granted, denied, approval_pending
 	Uncovered    []effect.Kind `json:"uncovered"`
 	Approver     Principal     `json:"approver,omitempty"`
+	MayApprove   bool          `json:"may_approve"` // policy lets the caller approve plans of that principal
 	CapsEnforced bool          `json:"caps_enforced"`
 	Err          *Error        `json:"-"`
 }

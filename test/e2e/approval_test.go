@@ -96,6 +96,60 @@ func TestApproval(t *testing.T) {
 	}
 }
 
+// The user of an MCP client is asked by the result of the call, and the call is
+// made again with the answer.
+func TestApprovalByElicitation(t *testing.T) {
+	w, _ := asked(t)
+	f := w.StartFacade("main")
+	const src = "cp ./report.csv ./archive/report.csv"
+	call := func(more kit.Args) kit.Val {
+		t.Helper()
+		params := kit.Args{"name": "shoal_exec", "arguments": kit.Args{"src": src}, "_meta": kit.Args{
+			"io.modelcontextprotocol/protocolVersion":    "2026-07-28",
+			"io.modelcontextprotocol/clientCapabilities": kit.Args{"elicitation": kit.Args{}},
+		}}
+		for k, v := range more {
+			params[k] = v
+		}
+		return f.Call("tools/call", params).Result
+	}
+	answer := func(question kit.Val, action string) kit.Val {
+		t.Helper()
+		form := question.At("inputRequests", "approval", "params", "message").Str()
+		for _, part := range []string{src, "fs.write(" + w.Work + "/archive/report.csv)", "Risk: "} {
+			if !strings.Contains(form, part) {
+				t.Errorf("the question lacks %q: %s", part, form)
+			}
+		}
+		return call(kit.Args{"requestState": question.At("requestState").Str(), "inputResponses": kit.Args{"approval": kit.Args{"action": action}}})
+	}
+	copied := w.Work + "/archive/report.csv"
+	for action, code := range map[string]int64{"decline": -32010, "cancel": -32011} {
+		if got := answer(call(nil), action); got.At("structuredContent", "code").Int() != code {
+			t.Errorf("%s: got %v, want %d", action, got, code)
+		}
+		if _, err := os.Stat(copied); err == nil {
+			t.Fatalf("it ran after %s", action)
+		}
+	}
+	if got := answer(call(nil), "accept"); got.At("isError").Bool() {
+		t.Errorf("accept: got %v", got)
+	}
+	if _, err := os.Stat(copied); err != nil {
+		t.Error(err)
+	}
+	r := w.Raw("main")
+	entry := r.Must("journal.query", kit.Args{"limit": 1}).At("entries", 0)
+	if entry.At("kind").Str() != "apply" || entry.At("approver").Str() == "" {
+		t.Errorf("journal: got %v, want the application with its approver", entry)
+	}
+	// The wait for an application has a budget like any other.
+	ref := planOf(r, "sleep 1")
+	if got := r.Must("plan.apply", kit.Args{"plan_ref": ref, "timeout_ms": 20}); !got.At("timed_out").Bool() {
+		t.Errorf("apply: got %v, want it handed over", got)
+	}
+}
+
 // Two plans of one shape are two plans: approving one leaves the other alone.
 func TestApprovalIsExact(t *testing.T) {
 	_, r := asked(t)
