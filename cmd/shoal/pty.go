@@ -15,7 +15,8 @@ func ptyCommand() command {
 		more: `list [--json]
 attach N [--take]                   watch terminal N. Ctrl-] and then k takes the
                                     keyboard or gives it back, q leaves
-screenshot N [-o FILE.svg]          picture of the screen
+screenshot N [--format svg|png] [-o FILE.svg|FILE.png]
+                                    picture of the screen
 export FROM [--format v2|v3|log] [-o FILE]
                                     a recording as asciicast or exact log
 replay FROM [--speed X] [--screen]  play a recording, or print how it ends
@@ -45,7 +46,7 @@ func runPTY(a *app, args []string) int {
 	flags.BoolVar(&f.take, "take", false, "")
 	flags.BoolVar(&f.screen, "screen", false, "")
 	flags.StringVar(&f.output, "o", "", "")
-	flags.StringVar(&f.format, "format", "v2", "")
+	flags.StringVar(&f.format, "format", "", "")
 	flags.Float64Var(&f.speed, "speed", 1, "")
 	args, code, done := a.parse(c, flags, args)
 	if done {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -20,7 +21,7 @@ import (
 var castVersions = map[string]recording.Cast{"v2": recording.V2, "v3": recording.V3}
 
 func (a *app) exportPTY(f *ptyFlags) error {
-	version, isCast := castVersions[f.format]
+	version, isCast := castVersions[cmp.Or(f.format, "v2")]
 	if !isCast && f.format != "log" {
 		return fmt.Errorf("--format takes v2, v3 or log, not %q", f.format)
 	}

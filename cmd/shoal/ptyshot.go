@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
-	"encoding/xml"
+	"errors"
 	"fmt"
-	"strconv"
+	"os"
 	"strings"
 
 	"shoal.dev/shoal/messages"
@@ -12,8 +14,15 @@ import (
 )
 
 func (a *app) screenshotPTY(f *ptyFlags) error {
-	if strings.HasSuffix(f.output, ".png") {
-		return fmt.Errorf("pictures are SVG only: name the file %s.svg", strings.TrimSuffix(f.output, ".png"))
+	format := cmp.Or(f.format, "svg")
+	if f.format == "" && strings.HasSuffix(f.output, ".png") {
+		format = "png"
+	}
+	if format != "svg" && format != "png" {
+		return fmt.Errorf("--format of a picture takes svg or png, not %q", format)
+	}
+	if out, isFile := a.stdout.(*os.File); format == "png" && (f.output == "" || f.output == "-") && isFile && isTerminal(out) {
+		return errors.New("a PNG is not for reading: name a file with -o FILE.png")
 	}
 	ctx := context.Background()
 	if err := f.connect(ctx, a); err != nil {
@@ -24,29 +33,56 @@ func (a *app) screenshotPTY(f *ptyFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.output(f.output, []byte(svg(s)))
+	var b bytes.Buffer
+	if format == "png" {
+		if err := writePNG(&b, s); err != nil {
+			return err
+		}
+	} else {
+		writeSVG(&b, s)
+	}
+	return a.output(f.output, b.Bytes())
 }
 
-// The size of a cell in a picture, in pixels.
-const (
-	cellWidth  = 8
-	cellHeight = 17
-)
+// drawn is what stands in one column of a picture, or in two.
+type drawn struct {
+	x, wide int
+	text    string // a character and its marks
+	look    look
+}
 
-// svg is a picture of a screen.
-func svg(s messages.Screen) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="monospace" font-size="13">`+"\n",
-		s.Cols*cellWidth, s.Rows*cellHeight)
-	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" fill="%s"/>`+"\n", paperColour)
-	for y, line := range s.Lines {
-		svgRow(&b, y, line, stylesOf(s, y))
+// drawnRow is a row of the screen to its last column: characters, and coloured
+// blanks. The cursor's cell has its colours swapped.
+func drawnRow(s messages.Screen, y int) []drawn {
+	styles := stylesOf(s, y)
+	var row []drawn
+	add := func(x, wide int, text string) {
+		d := drawn{x, wide, text, plainLook}
+		if sgr, styled := styles[x]; styled {
+			d.look = parseLook(sgr)
+		}
+		row = append(row, d)
 	}
-	if !s.Cursor.Hidden {
-		fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s" fill-opacity="0.5"/>`+"\n",
-			s.Cursor.Col*cellWidth, s.Cursor.Row*cellHeight, cellWidth, cellHeight, inkColour)
+	x := 0
+	for _, r := range s.Lines[y] {
+		wide := screen.Width(string(r))
+		if wide == 0 && len(row) > 0 {
+			row[len(row)-1].text += string(r)
+			continue
+		}
+		add(x, max(wide, 1), string(r))
+		x += max(wide, 1)
 	}
-	return b.String() + "</svg>\n"
+	for ; x < s.Cols; x++ {
+		add(x, 1, " ")
+	}
+	for i := range row {
+		d := &row[i]
+		if c := s.Cursor; !c.Hidden && c.Row == y && c.Col >= d.x && c.Col < d.x+d.wide {
+			d.look.ink, d.look.paper = d.look.paper, d.look.ink
+		}
+	}
+	return row
 }
 
 // stylesOf is the rendition of a row's cells, by column; plain ones are missing.
@@ -63,125 +99,4 @@ func stylesOf(s messages.Screen, row int) map[int]string {
 		}
 	}
 	return styles
-}
-
-// svgRow draws each character in its cell, on its background.
-func svgRow(b *strings.Builder, y int, line string, styles map[int]string) {
-	looks := map[int]look{}
-	for x, sgr := range styles {
-		l := parseLook(sgr)
-		looks[x] = l
-		if l.paper != paperColour {
-			fmt.Fprintf(b, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>`, x*cellWidth, y*cellHeight, cellWidth, cellHeight, l.paper)
-		}
-	}
-	x := 0
-	for _, r := range line {
-		l, styled := looks[x]
-		if !styled {
-			l = plainLook
-		}
-		if r != ' ' && !l.hidden {
-			fmt.Fprintf(b, `<text x="%d" y="%d" fill="%s"%s>`, x*cellWidth, y*cellHeight+cellHeight-4, l.ink, l.extra)
-			xml.EscapeText(b, []byte(string(r)))
-			b.WriteString("</text>")
-		}
-		x += screen.Width(string(r))
-	}
-	b.WriteByte('\n')
-}
-
-// look is how a cell is drawn.
-type look struct {
-	ink, paper string
-	hidden     bool
-	extra      string // attributes of its text
-}
-
-const inkColour, paperColour = "#d0d0d0", "#101010"
-
-var plainLook = look{ink: inkColour, paper: paperColour}
-
-// parseLook reads a rendition such as "1;38;5;208".
-func parseLook(sgr string) look {
-	l, reverse := plainLook, false
-	parts := strings.FieldsFunc(sgr, func(r rune) bool { return r == ';' || r == ':' })
-	for i := 0; i < len(parts); i++ {
-		n, _ := strconv.Atoi(parts[i])
-		switch {
-		case n == 1:
-			l.extra += ` font-weight="bold"`
-		case n == 2:
-			l.extra += ` opacity="0.6"`
-		case n == 3:
-			l.extra += ` font-style="italic"`
-		case n == 4:
-			l.extra += ` text-decoration="underline"`
-		case n == 9:
-			l.extra += ` text-decoration="line-through"`
-		case n == 7:
-			reverse = true
-		case n == 8:
-			l.hidden = true
-		case n >= 30 && n <= 37:
-			l.ink = colour(n - 30)
-		case n >= 90 && n <= 97:
-			l.ink = colour(n - 90 + 8)
-		case n >= 40 && n <= 47:
-			l.paper = colour(n - 40)
-		case n >= 100 && n <= 107:
-			l.paper = colour(n - 100 + 8)
-		case n == 38:
-			l.ink, i = extended(parts, i, l.ink)
-		case n == 48:
-			l.paper, i = extended(parts, i, l.paper)
-		}
-	}
-	if reverse {
-		l.ink, l.paper = l.paper, l.ink
-	}
-	return l
-}
-
-// extended reads 38;5;N or 38;2;R;G;B at i, and gives the index of its last part.
-func extended(parts []string, i int, otherwise string) (string, int) {
-	at := func(j int) int {
-		if j >= len(parts) {
-			return 0
-		}
-		n, _ := strconv.Atoi(parts[j])
-		return min(max(n, 0), 255)
-	}
-	switch at(i + 1) {
-	case 5:
-		return colour(at(i + 2)), i + 2
-	case 2:
-		return fmt.Sprintf("#%02x%02x%02x", at(i+2), at(i+3), at(i+4)), i + 4
-	}
-	return otherwise, i + 1
-}
-
-// basicColours are the first sixteen of the palette.
-var basicColours = [16]string{
-	"#000000", "#cd0000", "#00cd00", "#cdcd00", "#3465d9", "#cd00cd", "#00cdcd", "#e5e5e5",
-	"#7f7f7f", "#ff4444", "#44ff44", "#ffff44", "#6c8cff", "#ff44ff", "#44ffff", "#ffffff",
-}
-
-// colour is a colour of the palette of 256: sixteen, a cube of 6³, 24 greys.
-func colour(n int) string {
-	switch {
-	case n < 16:
-		return basicColours[n]
-	case n < 232:
-		level := func(v int) int {
-			if v == 0 {
-				return 0
-			}
-			return 55 + 40*v
-		}
-		n -= 16
-		return fmt.Sprintf("#%02x%02x%02x", level(n/36), level(n/6%6), level(n%6))
-	}
-	grey := 8 + 10*(n-232)
-	return fmt.Sprintf("#%02x%02x%02x", grey, grey, grey)
 }

@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/xml"
 	"errors"
+	"image/png"
 	"io"
 	"os"
 	"strings"
@@ -45,6 +46,16 @@ func TestPeopleSeeTerminals(t *testing.T) {
 			t.Errorf("the picture lacks %s:\n%s", want, picture)
 		}
 	}
+	pngFile := w.Root + "/picture.png"
+	shoal("screenshot", n, "-o", pngFile)
+	for name, text := range map[string]string{"file": readFile(t, pngFile), "output": shoal("screenshot", n, "--format", "png")} {
+		if img, err := png.Decode(strings.NewReader(text)); err != nil || img.Bounds().Dx() != 40*16 || img.Bounds().Dy() != 5*31 {
+			t.Errorf("the PNG in the %s: %v", name, err)
+		}
+	}
+	if _, errs, status := w.Shoal("pty", "screenshot", n, "--format", "gif", "--session", "main", "--state-dir", w.State); status != 1 || !strings.Contains(errs, "svg or png") {
+		t.Errorf("a picture as gif: %d %s", status, errs)
+	}
 	if out := shoal("export", n, "--format", "v3"); !strings.HasPrefix(out, `{"version":3,`) || !strings.Contains(out, "世界") {
 		t.Errorf("export v3: %q", out)
 	}
@@ -62,6 +73,15 @@ func TestPeopleSeeTerminals(t *testing.T) {
 	if _, errs, status := w.Shoal("pty", "attach", n, "--session", "main", "--state-dir", w.State); status != 1 || !strings.Contains(errs, "hint") && !strings.Contains(errs, "terminal") {
 		t.Errorf("attach without a terminal: %d %s", status, errs)
 	}
+}
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }
 
 // A person watches from a terminal, takes the keyboard, types, gives it back.
