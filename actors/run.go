@@ -222,7 +222,7 @@ func (r *Run) recordLocked() messages.TaskRecord {
 	rec := messages.TaskRecord{
 		Task: r.id(), Session: r.host.name, Principal: r.principal, Src: r.params.Src,
 		State: r.state, StartedNS: r.started.UnixNano(), ResultRef: r.resultRef,
-		Error: r.errJSON, Exit: r.exit, Leftovers: r.leftovers, Method: treeMethod,
+		Error: r.errJSON, Exit: r.exit, Leftovers: r.leftovers, Notes: r.notes, Method: treeMethod,
 	}
 	if r.started.IsZero() {
 		rec.StartedNS = r.arrived.UnixNano()

@@ -237,7 +237,7 @@ const noteLimit = 100
 
 func (w *worker) note(n interp.Note) {
 	m := messages.Note{Code: n.Code, Msg: value.Clip(n.Msg, hintMost)}
-	if n.Span != nil {
+	if n.Span != nil && w.run.spawned == nil { // its place is in another task's source
 		m.Span = &effect.Span{Start: n.Span.Start, End: n.Span.End}
 	}
 	if n.Data != nil {

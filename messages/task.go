@@ -39,6 +39,7 @@ type TaskRecord struct {
 	StdoutKept int64           `json:"stdout_kept"`
 	StderrKept int64           `json:"stderr_kept"`
 	Leftovers  []Leftover      `json:"leftovers"`
+	Notes      []Note          `json:"notes,omitempty"`
 	Usage      *TaskUsage      `json:"usage,omitempty"`
 	Method     string          `json:"tree,omitempty"`
 }

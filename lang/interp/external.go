@@ -3,6 +3,7 @@ package interp
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"strings"
@@ -288,5 +289,30 @@ func (m *Machine) interpreter(name, payload string, words []word, io *streams, s
 	if err != nil {
 		return m.raise(err, span)
 	}
-	return m.external(append(argv, more...), words, name+" {…}", syntax.ArgWord, io, span, pos)
+	v := m.external(append(argv, more...), words, name+" {…}", syntax.ArgWord, io, span, pos)
+	if v.Kind() == value.KindOutcome && v.AsOutcome().OK {
+		m.notePipe(name, payload, span)
+	}
+	return v
+}
+
+// maxStage is how much of a part of a pipe a note shows, in bytes.
+const maxStage = 80
+
+// notePipe remarks that a success may be that of the last part of a pipe only:
+// the shell tells nobody how the earlier ones ended.
+func (m *Machine) notePipe(shell, payload string, span syntax.Span) {
+	stage, last, found := syntax.MaskedStage(shell, payload)
+	if !found {
+		return
+	}
+	stage = strings.Join(strings.Fields(stage), " ")
+	if len(stage) > maxStage {
+		stage = strings.ToValidUTF8(stage[:maxStage], "") + "…"
+	}
+	m.Note(Note{
+		Code: "pipe_status",
+		Msg:  fmt.Sprintf("a pipe has the status of its last command, %s; whether `%s` failed is not known: bash { set -o pipefail; … } tells", last, stage),
+		Span: &NoteSpan{span.Start, span.End}, Data: map[string]any{"stage": stage, "last": last},
+	})
 }

@@ -43,6 +43,26 @@ func TestSpawnedTasksAreSeen(t *testing.T) {
 	}
 }
 
+// What is remarked while a task runs stands in its record.
+func TestTasksHaveNotes(t *testing.T) {
+	_, r := served(t)
+	spawned := r.Render("(spawn { echo *.none; sh { (exit 3) | cat } }).id")
+	background := r.Must("exec", kit.Args{"src": "sh { (exit 3) | cat }", "background": true}).At("task").Str()
+	for task, want := range map[string]string{spawned: "no_matches_glob pipe_status", background: "pipe_status"} {
+		r.Await(task)
+		var codes []string
+		for _, n := range r.Task(task).At("notes").List() {
+			codes = append(codes, n.At("code").Str())
+			if n.At("msg").Str() == "" || n.Has("span") != (task == background) {
+				t.Errorf("%s: note %v", task, n)
+			}
+		}
+		if got := strings.Join(codes, " "); got != want {
+			t.Errorf("%s: notes %q, want %q", task, got, want)
+		}
+	}
+}
+
 // A spawned task that ran when its kernel died is failed and interrupted, with
 // its newest output, and its processes are gone.
 func TestSpawnedTaskIsInterrupted(t *testing.T) {
