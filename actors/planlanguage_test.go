@@ -74,11 +74,12 @@ func TestPlansOfTheLanguage(t *testing.T) {
 	}
 }
 
-// Plans of the language wait for approval, and run with it once.
+// Plans of the language wait for approval, and run with it once. What apply does
+// is known, so it takes no leave for the opaque.
 func TestApprovalsOfTheLanguage(t *testing.T) {
 	g := newRig(t)
 	g.attach("s")
-	g.policy.Store(mustPolicy(t, strings.Replace(asking, "auto_apply", "opaque = \"allow\"\nauto_apply", 1)))
+	g.policy.Store(mustPolicy(t, strings.Replace(asking, "auto_apply", "opaque = \"deny\"\nauto_apply", 1)))
 	ref := g.render("s", "let p = plan { mkdir asked; spawn { mkdir deep }.await() }; p.ref")
 	if p := g.findPlan("s", ref); !p.ApprovalPending || p.Verdict != messages.VerdictApproval {
 		t.Fatalf("stored %+v", p)
@@ -98,6 +99,19 @@ func TestApprovalsOfTheLanguage(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	if got := g.render("s", "let q = plan { mkdir more }; (explain 'apply (q)').effects == q.effects"); got != "true" {
+		t.Errorf("explain of apply: %s", got)
+	}
+	// The plan of another's apply asks for none of its approvals, but cannot do without.
+	outer := g.plan("s", "apply (q)")
+	if outer.ApprovalPending || len(outer.Effects) != 1 || outer.Effects[0].Origin == "" {
+		t.Errorf("plan of apply: %+v", outer)
+	}
+	if err := refused(t, g.applyPlan("s", outer.PlanRef), messages.CodeRaised); !strings.Contains(string(err.Data), "approval required") {
+		t.Errorf("applied without approval: %s", err.Data)
+	}
+	// What is not known of a plan stays opaque.
+	refused(t, g.run("s", "let n = 41; apply (n + 1)"), messages.CodeLeashDenied)
 	// The approval ends with the plan: the effect by itself is asked about again.
 	refused(t, g.run("s", "mkdir another"), messages.CodeApprovalRequired)
 }

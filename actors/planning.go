@@ -26,7 +26,7 @@ func (w *worker) storePlan(derived plan.Result, rules *leash.Rules) {
 
 // newPlan is a plan of the run's principal, with what policy says of it.
 func (r *Run) newPlan(src, cwd string, derived plan.Result, rules *leash.Rules, now time.Time) messages.Plan {
-	verdict := rules.Decide(derived.Effects, derived.Reversibility, r.host.scene())
+	verdict := decide(rules, derived, r.host.scene())
 	dev, ino := identity(cwd)
 	p := messages.Plan{
 		PlanRef: newPlanRef(), Source: src, Position: messages.PositionValue, Session: r.host.name,
@@ -47,6 +47,18 @@ func (r *Run) newPlan(src, cwd string, derived plan.Result, rules *leash.Rules, 
 		p.Verdict, p.ApprovalPending = messages.VerdictApproval, true
 	}
 	return p
+}
+
+// decide judges a program as a whole. What it would do by applying a plan may be
+// subject to an approval of that plan, which is asked for when it is claimed.
+func decide(rules *leash.Rules, derived plan.Result, sc leash.Scene) leash.Verdict {
+	own := slices.DeleteFunc(slices.Clone(derived.Effects), func(e effect.Effect) bool { return !asks(rules, e, sc) })
+	return rules.Decide(own, derived.Reversibility, sc)
+}
+
+// asks reports whether an effect is one that the program itself answers for.
+func asks(rules *leash.Rules, e effect.Effect, sc leash.Scene) bool {
+	return e.Origin == "" || rules.Judge(e, sc).Outcome != leash.Ask
 }
 
 // sourcesHash identifies a source and the texts of the files that it runs, by

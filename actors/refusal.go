@@ -59,12 +59,12 @@ func coveredKinds(p *messages.Plan) map[effect.Kind]bool {
 }
 
 // uncovered are the kinds that policy asks about and no approval covers, in
-// table order.
+// table order. What belongs to another plan is for that plan's approvals.
 func uncovered(p *messages.Plan, rules *leash.Rules, effects []effect.Effect, sc leash.Scene) []effect.Kind {
 	covered := coveredKinds(p)
 	asked := map[effect.Kind]bool{}
 	for _, e := range effects {
-		if rules.AutoApply == leash.Never || rules.Judge(e, sc).Outcome == leash.Ask {
+		if e.Origin == "" && (rules.AutoApply == leash.Never || rules.Judge(e, sc).Outcome == leash.Ask) {
 			asked[e.Kind] = true
 		}
 	}

@@ -123,7 +123,7 @@ func (w *worker) admit(ctx context.Context, prog *lang.Program) bool {
 			return false
 		}
 	}
-	if verdict := rules.Decide(derived.Effects, derived.Reversibility, r.host.scene()); !w.permitted(verdict, derived, rules) {
+	if verdict := decide(rules, derived, r.host.scene()); !w.permitted(verdict, derived, rules) {
 		return false
 	}
 	if len(derived.Effects) == 0 && !r.background {

@@ -97,6 +97,10 @@ func (b bindings) Code(v value.Value) (plan.Code, bool) {
 	}, ok
 }
 
+func (b bindings) Planned(v value.Value) (fn value.Value, ref, cwd string, ok bool) {
+	return b.s.Planned(v)
+}
+
 // sources shows the planner the files of a host.
 type sources struct {
 	ctx   context.Context // of the call that plans

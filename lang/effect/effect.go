@@ -94,6 +94,7 @@ const Any = "*"
 // Effect is one thing a program may do, with the target it does it to. Exactly
 // the target field that belongs to the kind is set: Path for file effects, Host
 // and Port for network ones, Name for variables and secrets, Argv0 for spawns.
+// Origin is the plan that is applied, if the effect is one of that.
 type Effect struct {
 	Kind   Kind   `json:"kind"`
 	Path   string `json:"path,omitempty"`

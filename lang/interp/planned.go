@@ -95,6 +95,26 @@ func (p *plans) withRef(ref string) (keptPlan, bool) {
 	return keptPlan{}, false
 }
 
+// Planned is the code behind a plan that the session keeps, which a value names as
+// it does for `apply`: the plan's record, its number or its reference.
+func (s *State) Planned(v value.Value) (fn value.Value, ref, cwd string, ok bool) {
+	if v.Kind() == value.KindRecord {
+		v, _ = v.AsRecord().Get("id")
+	}
+	var plan keptPlan
+	switch v.Kind() {
+	case value.KindInt:
+		plan, ok = s.world.plans.find(v.AsInt())
+	case value.KindStr:
+		if n, err := value.ConvertWord(v.AsStr(), "int"); err == nil {
+			plan, ok = s.world.plans.find(n.AsInt())
+		} else {
+			plan, ok = s.world.plans.withRef(v.AsStr())
+		}
+	}
+	return plan.fn, plan.ref, plan.cwd, ok
+}
+
 // Plan says what fn would do and keeps it under a number, and with a kernel
 // under a reference, for Apply.
 func (m *Machine) Plan(fn value.Value) (id int64, ref string, p Planned, err error) {

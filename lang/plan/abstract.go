@@ -18,7 +18,20 @@ type abstract struct {
 	fn    *function
 
 	fields map[string]abstract // of a module: its exports
+
+	planned *planned // of a plan's record
 }
+
+// planned is what `plan` has looked at and `apply` would run.
+type planned struct {
+	fn  *function
+	cwd string // "" when it is not known
+	ref string // NewPlan for one of the same program
+}
+
+// NewPlan is the origin of the effects of a plan that the program itself makes:
+// it has no reference yet.
+const NewPlan = "plan"
 
 // function is a function of the program or of the session with the names it
 // sees.
@@ -38,7 +51,7 @@ func constant(v value.Value) abstract {
 func ofKind(k value.Kind) abstract { return abstract{kind: k, typed: true} }
 
 // arg is an abstract value as an argument.
-func (a abstract) arg() Arg { return Arg{Known: a.known, Value: a.v} }
+func (a abstract) arg() Arg { return Arg{Known: a.known, Value: a.v, planned: a.planned} }
 
 // scope maps names to what is known of them.
 type scope struct {

@@ -42,6 +42,9 @@ func (w *walker) field(e *syntax.Field) abstract {
 	if a, ok := recv.fields[e.Name]; ok {
 		return a
 	}
+	if recv.planned != nil && (e.Name == "id" || e.Name == "ref") {
+		return abstract{planned: recv.planned}
+	}
 	if recv.known && recv.v.Kind() == value.KindRecord {
 		if v, ok := recv.v.AsRecord().Get(e.Name); ok {
 			return w.sessionValue(v)
@@ -281,7 +284,7 @@ func (w *walker) head(name string, args []Arg, span syntax.Span) abstract {
 			w.add(span, effect.Effect{Kind: effect.Opaque, Why: "script " + name})
 		}
 		return unknown
-	case ok && w.loads(name, args, span):
+	case ok && (w.loads(name, args, span) || name == "apply" && w.applies(args)):
 		return unknown
 	}
 	if !ok {
@@ -324,6 +327,31 @@ func (w *walker) loads(name string, args []Arg, span syntax.Span) bool {
 	return false
 }
 
+// applies walks the code of a plan that apply runs, in the directory of the
+// plan; false when it is not known which that is.
+func (w *walker) applies(args []Arg) bool {
+	if len(args) != 1 || args[0].Flag != "" {
+		return false
+	}
+	p := args[0].planned
+	if p == nil && args[0].Known {
+		if fn, ref, cwd, ok := w.session.Planned(args[0].Value); ok {
+			p = &planned{w.sessionValue(fn).fn, cwd, ref}
+		}
+	}
+	if p == nil || p.fn == nil {
+		return false
+	}
+	outer, cwd, cds := w.applying, w.cwd, w.cds
+	w.applying, w.cwd = p.ref, p.cwd
+	w.follow(p.fn, nil)
+	w.applying = outer
+	if w.cds == cds {
+		w.cwd = cwd
+	}
+	return true
+}
+
 // moved follows a change of directory.
 func (w *walker) moved(args []Arg) {
 	if len(args) == 1 && args[0].Flag == "" {
@@ -347,7 +375,7 @@ func (w *walker) follow(f *function, args []abstract) abstract {
 		}
 		args = nil
 	}
-	key := callKey{l, argsKey(args), w.cwd}
+	key := callKey{l, argsKey(args), w.cwd, w.applying}
 	if w.done[key] || w.active[l] > 1 {
 		return unknown
 	}

@@ -28,7 +28,10 @@ func (w *walker) command(c *syntax.Command, more []Arg) abstract {
 		return ofKind(value.KindOutcome)
 	}
 	args := append(w.words(c.Args), more...)
-	if c.Trailing != nil && !w.onlyPlans(c) {
+	switch {
+	case c.Trailing != nil && w.onlyPlans(c):
+		return abstract{kind: value.KindRecord, typed: true, planned: &planned{&function{lambda: c.Trailing, scope: w.scope}, w.cwd, NewPlan}}
+	case c.Trailing != nil:
 		w.expr(c.Trailing)
 	}
 	head := w.word(&c.Head)
@@ -54,7 +57,7 @@ func (w *walker) command(c *syntax.Command, more []Arg) abstract {
 }
 
 // onlyPlans reports whether a command is `plan`, which does not run its block:
-// apply does, and that is opaque.
+// apply does.
 func (w *walker) onlyPlans(c *syntax.Command) bool {
 	_, bound := w.lookup("plan")
 	return !bound && !c.Force && c.Head.Kind == syntax.ArgWord && c.Head.Text == "plan"

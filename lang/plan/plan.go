@@ -21,6 +21,8 @@ type Arg struct {
 	Known bool
 	Value value.Value
 	Flag  string // of a long flag or short letter
+
+	planned *planned // what `plan` has looked at, if the value is its record
 }
 
 // Rows are the effects of the library. The bool says that there is such a row.
@@ -53,6 +55,9 @@ type Session interface {
 	// runs.
 	Lookup(name string) (v value.Value, variable, ok bool)
 	Code(v value.Value) (Code, bool)
+	// Planned is the code that a plan which the session holds would run, by its
+	// record, number or reference, and the directory in which it would.
+	Planned(v value.Value) (fn value.Value, ref, cwd string, ok bool)
 }
 
 // Statement is the plan of one top-level statement.
@@ -142,6 +147,7 @@ func underPattern(pattern, path string) bool {
 type effectKey struct {
 	kind   effect.Kind
 	target string
+	origin string
 }
 
 // walker collects effects.
@@ -172,6 +178,7 @@ type walker struct {
 	modules  map[string]abstract // by real path
 	loadedAt syntax.Span         // where the file being walked is loaded from
 	afar     int                 // nested walks of functions of other sources
+	applying string              // the plan whose code is being walked
 }
 
 // callKey is a call that has been followed.
@@ -179,6 +186,7 @@ type callKey struct {
 	lambda *syntax.Lambda
 	args   string
 	cwd    string
+	plan   string
 }
 
 // unknownCwd stands for a directory that is not known; no path begins so.
@@ -203,7 +211,10 @@ func (w *walker) add(span syntax.Span, effects ...effect.Effect) {
 		if strings.HasPrefix(e.Path, unknownCwd) {
 			e.Path = effect.Any
 		}
-		key := effectKey{e.Kind, e.Target()}
+		if e.Origin == "" {
+			e.Origin = w.applying
+		}
+		key := effectKey{e.Kind, e.Target(), e.Origin}
 		if e.Span == nil && span.End > 0 {
 			e.Span = &effect.Span{Start: span.Start, End: span.End}
 		}
