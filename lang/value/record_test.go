@@ -3,8 +3,10 @@ package value
 import (
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
+	"weak"
 )
 
 func TestRecordsShareShapes(t *testing.T) {
@@ -194,5 +196,28 @@ func TestNewRowIsOneObject(t *testing.T) {
 			t.Errorf("a row of %d fields takes %v objects, want 1", n, got)
 		}
 		shape = shape.With(string(rune('a' + n)))
+	}
+}
+
+// Neither a shape nor the tree of shapes keeps the text alive that a key was
+// found in.
+func TestShapeLetsGoOfText(t *testing.T) {
+	find := func() (*Shape, weak.Pointer[byte]) {
+		text := []byte("aKeyThatNobodyElseHas;" + strings.Repeat(" ", 1<<20))
+		key, _, _ := strings.Cut(TextOf(text), ";")
+		return ShapeOf(key), weak.Make(&text[0])
+	}
+	shape, text := find()
+	runtime.GC()
+	if text.Value() != nil {
+		t.Error("the text is still there")
+	}
+	if got := shape.Keys()[0]; got != "aKeyThatNobodyElseHas" {
+		t.Errorf("its key is %s", got)
+	}
+	before := len(EmptyShape.next)
+	ShapeOf(strings.Repeat("k", maxTrackedKey+1))
+	if len(EmptyShape.next) != before {
+		t.Error("a long key is remembered")
 	}
 }

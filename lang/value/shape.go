@@ -1,6 +1,7 @@
 package value
 
 import (
+	"strings"
 	"sync"
 	"weak"
 )
@@ -38,6 +39,9 @@ const (
 	fewKeys = 8
 	// maxTracked is up to how many keys a shape takes part in the tree.
 	maxTracked = 64
+	// maxTrackedKey is up to how many bytes a key leads to a child in the tree: the
+	// tree outlives the records whose keys it knows.
+	maxTrackedKey = 1 << 10
 	// maxTransitions bounds the children that one shape remembers.
 	maxTransitions = 64
 )
@@ -78,13 +82,14 @@ func (s *Shape) With(key string) *Shape {
 	if next != nil {
 		return next
 	}
+	key = strings.Clone(key) // it may be a piece of a long text
 	next = s.extend(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old := s.next[key].Value(); old != nil {
 		return old
 	}
-	if s.makeRoomLocked() {
+	if len(key) <= maxTrackedKey && s.makeRoomLocked() {
 		next.parent = s
 		s.next[key] = weak.Make(next)
 	}
