@@ -93,3 +93,27 @@ func cause(err error) error {
 	}
 	return err
 }
+
+// What no system takes: the bytes of all arguments and variables with their
+// pointers, and of one of them.
+const (
+	argsMost = 6 << 20
+	argMost  = 1 << 20
+)
+
+// tooLong finds out without a fork what is far too long for the system, as
+// copying it for the kernel takes long and holds up other starts.
+func tooLong(lists ...[]string) bool {
+	total := 0
+	for _, list := range lists {
+		if total += 8 * len(list); total > argsMost {
+			return true
+		}
+		for _, s := range list {
+			if total += len(s) + 1; total > argsMost || len(s) > argMost {
+				return true
+			}
+		}
+	}
+	return false
+}

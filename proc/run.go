@@ -126,6 +126,9 @@ type running struct {
 
 func (x *running) start(spec Spec) *SpawnError {
 	r := x.r
+	if tooLong(spec.Argv, spec.Env) {
+		return &SpawnError{Kind: TooLong, Path: spec.Path, Err: syscall.E2BIG}
+	}
 	x.res.Stdout = r.newCapture(spec.CaptureCap, spec.SpillCap)
 	x.res.Stderr = r.newCapture(spec.CaptureCap, spec.SpillCap)
 	var p plumbing

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -387,5 +388,22 @@ func TestUsage(t *testing.T) {
 	r.Forget(1)
 	if u := r.Usage(1); u != (Usage{}) {
 		t.Errorf("after Forget: %+v", u)
+	}
+}
+
+// What no system takes is refused before anything is copied for a fork.
+func TestTooLong(t *testing.T) {
+	for name, tt := range map[string]struct {
+		args []string
+		want bool
+	}{
+		"short":      {[]string{"a", "b"}, false},
+		"long one":   {[]string{strings.Repeat("x", argMost+1)}, true},
+		"many":       {make([]string, argsMost/8), true},
+		"many bytes": {slices.Repeat([]string{strings.Repeat("x", argMost)}, argsMost/argMost+1), true},
+	} {
+		if got := tooLong(nil, tt.args); got != tt.want {
+			t.Errorf("%s: got %v", name, got)
+		}
 	}
 }

@@ -187,14 +187,28 @@ func (m *Machine) Setenv(name string, v value.Value) error {
 // envValue is v as an environment variable's value.
 func envValue(v value.Value) (value.Value, error) {
 	switch v.Kind() {
-	case value.KindNull, value.KindStr, value.KindSecret:
+	case value.KindNull, value.KindSecret:
 		return v, nil
+	case value.KindStr:
+		return v, checkEnv(v.AsStr())
 	}
 	text, err := value.ArgvText(v)
 	if err != nil {
 		return value.Null, err
 	}
-	return value.Str(text), nil
+	return value.Str(text), checkEnv(text)
+}
+
+// envMost is how many bytes a variable may have: systems pass no longer one to a
+// program.
+const envMost = 1 << 20
+
+func checkEnv(text string) error {
+	if len(text) <= envMost {
+		return nil
+	}
+	return value.Errorf(value.CodeArg, "a variable of the environment has at most %d KiB, this one would have %d", envMost>>10, len(text)>>10).
+		WithHint("save the text and pass its path, or pass it on stdin with feed")
 }
 
 // Check reports that the run was cancelled. It is cheap; library functions call

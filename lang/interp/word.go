@@ -236,13 +236,29 @@ func quoteGlob(text string) string {
 	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(text)
 }
 
+// maxSpread is how many arguments a splice may give: more than a system passes
+// to a program.
+const maxSpread = 1 << 20
+
+func tooManyArguments() *value.Error {
+	return value.Errorf(value.CodeOverflow, "a command has at most %d arguments", maxSpread).
+		WithHint("pass the data on stdin with feed, or in parts: `for part in xs.chunks(1000) { … }`")
+}
+
 // spread evaluates `...(x)`.
 func (m *Machine) spread(w *wordCode) ([]word, bool) {
 	v := w.x(m)
 	if m.ctl != running {
 		return nil, false
 	}
+	if v.Kind() == value.KindRange && v.AsRange().Len() > maxSpread {
+		m.raise(tooManyArguments(), w.span)
+		return nil, false
+	}
 	items, err := m.elements(v)
+	if err == nil && len(items) > maxSpread {
+		err = tooManyArguments()
+	}
 	if err != nil {
 		m.raise(err, w.span)
 		return nil, false
@@ -361,17 +377,24 @@ func (m *Machine) argv(words []word) ([]string, error) {
 	return out, nil
 }
 
-// commandText is a command as outcomes show it.
+// commandMost is how many bytes of a command are shown.
+const commandMost = 64 << 10
+
+// commandText is a command as outcomes show it. The end of a long one is left
+// out.
 func commandText(head string, words []word) string {
 	var b strings.Builder
 	b.WriteString(head)
 	for i := range words {
-		b.WriteByte(' ')
-		if w := &words[i]; w.Kind == syntax.ArgValue {
-			b.WriteString(lossyArgv(w.Value))
-		} else {
-			b.WriteString(w.Text)
+		text := words[i].Text
+		if words[i].Kind == syntax.ArgValue {
+			text = lossyArgv(words[i].Value)
 		}
+		if b.Len()+1+len(text) > commandMost {
+			return value.Clip(b.String()+" "+text[:min(len(text), commandMost)], commandMost-len("…")) + "…"
+		}
+		b.WriteByte(' ')
+		b.WriteString(text)
 	}
 	return b.String()
 }
