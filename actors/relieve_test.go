@@ -1,8 +1,10 @@
 package actors
 
 import (
+	"fmt"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 	"weak"
@@ -92,5 +94,36 @@ func TestSessionLeavesNothing(t *testing.T) {
 	within(t, "its state leaves memory", func() bool { runtime.GC(); return state.Value() == nil })
 	if len(g.tasks.of("gone")) == 0 {
 		t.Error("its tasks are forgotten: this test shows nothing")
+	}
+}
+
+// Large values lie in the content store, so that no record is long, and come
+// back from there.
+func TestFarRows(t *testing.T) {
+	g := newRig(t)
+	g.attach("s")
+	var longest atomic.Int64
+	look := func(rec messages.Record) {
+		for _, row := range rec.Rows {
+			longest.Store(max(longest.Load(), int64(len(row.Value))))
+		}
+	}
+	g.journal.hold.Store(&look)
+	n := farRow / 4
+	finished(t, g.run("s", fmt.Sprintf("let l = range(1000000, 1000000 + %d).collect(); fn f() { l.len() }; let g = { h: () => l.last() }; l", n)))
+	if longest.Load() > farRow {
+		t.Errorf("a row of %d bytes was written", longest.Load())
+	}
+	g.sessions.get("s").values.relieve()
+	if v, err := g.sessions.get("s").value(1); err != nil || v.Kind() != value.KindList || len(v.AsList().Items) != n {
+		t.Errorf("the result: %v", err)
+	}
+	ask(g, "", g.d.pid(SessionsName), messages.Request[messages.Done](messages.Detached{Session: "s", Conn: "conn-1"}))
+	g.clock.Add(int64(2 * time.Minute))
+	g.sessions.Relieve(time.Minute)
+	within(t, "the session leaves memory", func() bool { return g.sessions.get("s") == nil })
+	g.attach("s")
+	if got, want := g.render("s", "[l.len(), l.last(), f(), (g.h)()]"), fmt.Sprintf("[%d, %d, %[1]d, %[2]d]", n, 1000000+n-1); strings.Join(strings.Fields(got), ", ") != strings.Trim(want, "[]") {
+		t.Errorf("loaded: got %s, want %s", got, want)
 	}
 }

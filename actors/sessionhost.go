@@ -174,9 +174,9 @@ func (h *sessionHost) create() *messages.Error {
 func (h *sessionHost) loadBindings(state *interp.State) error {
 	prefix := string(h.name) + "\x00"
 	return h.d.Journal.Scan(tableBinding, prefix, func(key string, b []byte) bool {
-		var stored interp.Stored
 		name := strings.TrimPrefix(key, prefix)
-		if err := json.Unmarshal(b, &stored); err != nil {
+		stored, err := h.d.decodeBinding(b)
+		if err != nil {
 			stored = interp.Stored{Kind: "let", Lost: fmt.Sprintf("`%s` could not be loaded: %v", name, err)}
 		}
 		if err := state.Import(name, stored, h.d.Compiler.Library(), h.codec()); err != nil {
@@ -241,7 +241,11 @@ func (h *sessionHost) changeRows(c interp.Changes, stop func() error) []messages
 			stored = interp.Stored{Kind: "let", Lost: fmt.Sprintf("`%s` could not be kept: %v", name, err)}
 		}
 		stored.Mask(h.d.Mask)
-		rows = append(rows, row(tableBinding, bindingKey(h.name, name), stored))
+		kept, err := h.d.encodeBinding(stored, stop)
+		if err != nil {
+			kept = messages.JSON(interp.Stored{Kind: "let", Lost: fmt.Sprintf("`%s` could not be kept: %v", name, err)})
+		}
+		rows = append(rows, messages.Row{Table: tableBinding, Key: bindingKey(h.name, name), Value: kept})
 	}
 	for _, name := range c.Deleted {
 		rows = append(rows, messages.Row{Table: tableBinding, Key: bindingKey(h.name, name)})

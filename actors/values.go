@@ -102,6 +102,7 @@ func (t *transcript) get(num uint64) (value.Value, bool) {
 const (
 	outStored = 0 // the stored value follows
 	outLost   = 1 // why the value cannot be kept follows
+	outFar    = 2 // the hash of the content that is the stored value follows
 )
 
 // keep encodes a value as a row of the transcript and remembers it. What has
@@ -112,6 +113,11 @@ func (h *sessionHost) keep(num uint64, v value.Value, stop func() error) message
 	codec := h.codec()
 	codec.Stop = stop
 	buf, err := value.AppendStored([]byte{outStored}, v, codec)
+	if err == nil && len(buf) > farRow {
+		var hash string
+		hash, err = h.d.putFar(buf[1:], stop)
+		buf = append([]byte{outFar}, hash...)
+	}
 	if err != nil {
 		buf = append([]byte{outLost}, err.Error()...)
 	}
@@ -140,11 +146,18 @@ func (h *sessionHost) value(num uint64) (value.Value, *messages.Error) {
 	case raw[0] == outLost:
 		return value.Null, messages.Errorf(messages.CodeUnknownRef, "out:%d was not kept: %s", num, raw[1:])
 	}
-	v, err := value.LoadStored(raw[1:], h.codec())
+	stored := raw[1:]
+	if raw[0] == outFar {
+		stored, err = h.d.getFar(string(stored))
+	}
+	v := value.Null
+	if err == nil {
+		v, err = value.LoadStored(stored, h.codec())
+	}
 	if err != nil {
 		return value.Null, messages.Errorf(messages.CodeInternal, "read out:%d: %v", num, err)
 	}
-	h.values.put(kept{num: num, v: v, size: int64(len(raw)) * loadedFactor})
+	h.values.put(kept{num: num, v: v, size: int64(len(stored)) * loadedFactor})
 	return v, nil
 }
 
@@ -162,16 +175,17 @@ func (h *sessionHost) blob(ref string) (value.Value, *messages.Error) {
 
 // codec stores values with the kernel's content store behind them.
 func (h *sessionHost) codec() *value.Codec {
-	return &value.Codec{
-		PutBlob: func(b value.Blob) (string, error) {
-			if ref := b.Ref(); ref != "" {
-				return ref, nil
-			}
-			blob, err := h.d.Journal.PutBlob(io.NewSectionReader(b, 0, b.Len()))
-			return blobPrefix + blob.Hash, err
-		},
+	c := &value.Codec{
 		OpenBlob: func(ref string, _ int64) (value.Blob, error) { return h.d.openBlob(ref) },
 	}
+	c.PutBlob = func(b value.Blob) (string, error) {
+		if ref := b.Ref(); ref != "" {
+			return ref, nil
+		}
+		blob, err := h.d.Journal.PutBlob(stopped(io.NewSectionReader(b, 0, b.Len()), c.Stop))
+		return blobPrefix + blob.Hash, err
+	}
+	return c
 }
 
 const blobPrefix = "val:blake3:"

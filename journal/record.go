@@ -151,6 +151,10 @@ func checkDraft(d messages.Draft) *messages.Error {
 	if err := checkChannel(d.Key); err != nil {
 		return err
 	}
+	if len(d.Payload) > messages.EventMost {
+		return messages.Errorf(messages.CodeQuota, "event on %q: %d bytes of payload, at most %d may be sent; send a path or a ref to them",
+			d.Key.Name, len(d.Payload), messages.EventMost).With(map[string]int{"limit": messages.EventMost, "used": len(d.Payload)})
+	}
 	if d.Payload != nil && !json.Valid(d.Payload) {
 		return messages.Errorf(messages.CodeInvalidParams, "event on %q: payload is not JSON", d.Key.Name)
 	}

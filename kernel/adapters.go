@@ -172,6 +172,10 @@ func (c languageChannels) Emit(ctx context.Context, name string, payload []byte)
 	if err != nil {
 		return err
 	}
+	if len(payload) > messages.EventMost {
+		return value.Errorf(value.CodeArg, "the event has %d bytes as JSON, at most %d KiB can be emitted", len(payload), messages.EventMost>>10).
+			WithHint("save the value and emit its path")
+	}
 	done := make(chan messages.Appended, 1)
 	c.k.deps.Journal.Append(messages.Record{Events: []messages.Draft{{Key: key, Payload: bytes.Clone(payload)}}},
 		func(a messages.Appended) { done <- a })

@@ -37,6 +37,9 @@ const (
 // RingSize is how many events a channel keeps in memory.
 const RingSize = 1024
 
+// EventMost is how many bytes of payload an event may have.
+const EventMost = 1 << 20
+
 // Retention is decided by the channel's name alone.
 func (k ChannelKey) Retention() Retention {
 	switch {

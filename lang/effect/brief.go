@@ -8,15 +8,17 @@ const (
 	BriefMost = 1000
 	// targetMost is how many bytes a target has; no path can be longer.
 	targetMost = 4096
+	// targetsMost is how many bytes all targets have together.
+	targetsMost = 512 << 10
 )
 
 // Brief is what is shown of a program's effects: all, or of very many the first
 // ones, among them one of every kind that there is. Long targets are cut, so what
 // decides over effects looks at the whole list instead.
 func Brief(all []Effect) []Effect {
-	long := false
+	most, long := min(targetMost, targetsMost/max(min(len(all), BriefMost), 1)), false
 	for i := range all {
-		long = long || all[i].long()
+		long = long || all[i].long(most)
 	}
 	if len(all) <= BriefMost && !long {
 		return all
@@ -25,22 +27,21 @@ func Brief(all []Effect) []Effect {
 	seen := map[Kind]bool{}
 	for _, e := range all {
 		if len(out) < BriefMost-len(kindNames) || !seen[e.Kind] || len(all) <= BriefMost {
-			out = append(out, e.cut())
+			out = append(out, e.cut(most))
 		}
 		seen[e.Kind] = true
 	}
 	return out
 }
 
-func (e *Effect) long() bool {
-	return len(e.Path) > targetMost || len(e.Host) > targetMost || len(e.Name) > targetMost ||
-		len(e.Argv0) > targetMost || len(e.Why) > targetMost || len(e.Origin) > targetMost
+func (e *Effect) long(most int) bool {
+	return max(len(e.Path), len(e.Host), len(e.Name), len(e.Argv0), len(e.Why), len(e.Origin)) > most
 }
 
-func (e Effect) cut() Effect {
+func (e Effect) cut(most int) Effect {
 	for _, s := range []*string{&e.Path, &e.Host, &e.Name, &e.Argv0, &e.Why, &e.Origin} {
-		if len(*s) > targetMost {
-			*s = strings.ToValidUTF8((*s)[:targetMost-len("…")], "") + "…"
+		if len(*s) > most {
+			*s = strings.ToValidUTF8((*s)[:most-len("…")], "") + "…"
 		}
 	}
 	return e

@@ -48,6 +48,8 @@ const (
 	storedInline = 64 << 10
 	// StoredLimit bounds the stored form of one value, in bytes.
 	StoredLimit = 256 << 20
+	// storedRoom is room for any value but a text and what is put together.
+	storedRoom = 64
 )
 
 // Codec connects stored values with what lies outside them. The zero Codec
@@ -109,7 +111,7 @@ type storedWriter struct {
 func (w *storedWriter) tag(t byte)       { w.dst = append(w.dst, t) }
 func (w *storedWriter) uint(n uint64)    { w.dst = binary.AppendUvarint(w.dst, n) }
 func (w *storedWriter) int(n int64)      { w.dst = binary.AppendVarint(w.dst, n) }
-func (w *storedWriter) text(s string)    { w.uint(uint64(len(s))); w.dst = append(w.dst, s...) }
+func (w *storedWriter) text(s string)    { w.uint(uint64(len(s))); w.dst = ExtendText(w.dst, s) }
 func (w *storedWriter) flags(fs ...bool) { w.dst = append(w.dst, packFlags(fs)) }
 
 func packFlags(fs []bool) byte {
@@ -132,6 +134,7 @@ func (w *storedWriter) value(v Value, depth int) error {
 	if err := w.turns.next(); err != nil {
 		return err
 	}
+	w.dst = Room(w.dst, storedRoom)
 	switch k := v.Kind(); k {
 	case KindNull:
 		w.tag(tagNull)
@@ -283,7 +286,7 @@ func (w *storedWriter) bytes(b *Bytes) error {
 	}
 	w.tag(tagBytes)
 	w.uint(uint64(len(all)))
-	w.dst = append(w.dst, all...)
+	w.dst = Extend(w.dst, all)
 	w.uint(uint64(b.Total()))
 	return nil
 }
