@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"shoal.dev/shoal/lang/effect"
 )
 
 var toolNames = []string{
@@ -283,4 +285,15 @@ func FuzzArguments(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestEffectKinds: agents are told every kind of effect there is.
+func TestEffectKinds(t *testing.T) {
+	var want []string
+	for _, kind := range effect.Kinds() {
+		want = append(want, kind.Dotted())
+	}
+	if diff := cmp.Diff(want, effectKinds); diff != "" {
+		t.Errorf("effect kinds (-want +got):\n%s", diff)
+	}
 }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"strings"
 
 	"shoal.dev/shoal/messages"
 )
@@ -191,7 +192,7 @@ func workTools() []*tool {
 				`Example: {"plan_ref":"plan:1f…","effects":["fs.write"]}`,
 			input: &shape{kind: "object", props: []prop{
 				{"plan_ref", true, planArg},
-				{"effects", true, &shape{kind: "array", items: &shape{kind: "string"}, doc: "Effect kinds: fs.read fs.write fs.delete proc.spawn net.connect net.listen env.read env.write secret.use session.write journal.read time opaque."}},
+				{"effects", true, &shape{kind: "array", items: &shape{kind: "string"}, doc: "Effect kinds: " + strings.Join(effectKinds, " ") + "."}},
 			}},
 			output: []result{{[]string{"status"}, []field{
 				{"status", "string", "granted, denied or approval_pending."},

@@ -299,6 +299,10 @@ func sceneValue(_ context.Context, params json.RawMessage) (json.RawMessage, *me
 		return nil, messages.Errorf(messages.CodeUnknownRef, "there is no value out:404 in session work; the newest is out:17")
 	case unquote(member(params, "path")) == ".nope":
 		return nil, messages.Errorf(messages.CodeBadPath, ".nope: no such field")
+	case ref == "out:17" && format == "" && slice == nil && member(params, "elide") != nil:
+		return json.RawMessage(`{"ref":"out:17","value":{"$":"table","n":1,"cols":{"name":[1],"a.b":[2]}}}`), nil
+	case ref == "task:9" && member(params, "elide") != nil:
+		return json.RawMessage(`{"ref":"task:9","value":{"$":"outcome","status":0,"stdout":null,"ok":true}}`), nil
 	case format == "render":
 		return json.RawMessage(`{"ref":` + quoted + `,"render":"a <b>\nc"}`), nil
 	case format == "raw" && ref == "out:5":
