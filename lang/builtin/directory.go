@@ -76,7 +76,8 @@ func headCd(c *interp.HeadCall) (value.Value, error) {
 		target = home.AsStr()
 	case w.args[0].word && w.args[0].v.AsStr() == "-":
 		if target = c.M.OldPwd(); target == "" {
-			return value.Null, codeErr(c.Span, value.CodeCustom, "cd: OLDPWD not set")
+			return value.Null, hintErr(c.Span, value.CodeCustom, "`cd -` goes back to where the last `cd` came from, and there was none; `cd ..` goes up, `cd` home",
+				"cd: OLDPWD not set")
 		}
 	default:
 		if target, err = w.path(w.args[0]); err != nil {

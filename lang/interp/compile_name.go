@@ -257,9 +257,14 @@ func (c *compiler) assignGlobal(s *syntax.Assign, r *resolve.Ref) code {
 	}
 	x := c.expr(s.Value, inValue)
 	text := c.assignedText(s.Value)
+	emptied := c.emptied(s)
 	plain := func(m *Machine) value.Value {
 		if m.links.cells[g] == nil {
-			return m.raise(undeclared(name, text), span)
+			err := undeclared(name, text)
+			if emptied {
+				err = err.WithHint("an empty value has quotes: `%s=\"\" %s`; `env.%s = \"…\"` sets a variable", name, text, name)
+			}
+			return m.raise(err, span)
 		}
 		v := x(m)
 		if m.ctl != running {
@@ -380,6 +385,13 @@ func (c *compiler) assignedText(e syntax.Expr) string {
 		return strconv.Quote(text)
 	}
 	return text
+}
+
+// emptied reports whether an assignment is written as other shells write a
+// command that gets an empty variable: `NAME= cmd arg`.
+func (c *compiler) emptied(s *syntax.Assign) bool {
+	_, command := s.Value.(*syntax.Command)
+	return command && strings.HasPrefix(c.text(s.Span), s.Name+"= ")
 }
 
 func undeclared(name, text string) *value.Error {

@@ -84,6 +84,9 @@ func (m *Machine) startError(err error, name string, words []word, kind syntax.A
 	if !coded {
 		return value.Errorf(value.CodeIO, "start %s: %v", name, err)
 	}
+	if strings.HasPrefix(name, "//") { // nobody means the root by it
+		return m.notFound(name, words)
+	}
 	if strings.Contains(name, "/") || kind == syntax.ArgPath {
 		if m.host.Files != nil {
 			if info, serr := m.host.Files.Stat(m.ctx, m.Abs(name)); serr == nil && info.Type == "dir" {

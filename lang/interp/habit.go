@@ -41,6 +41,15 @@ var elsewhere = map[string]string{
 	"function": "a function value is a lambda: `x => x + 1`; a declaration is `fn f(x) { … }`",
 	"lambda":   "a lambda is `x => x + 1`",
 
+	// what is called, or holds what is called
+	"now": "`now()` is the time", "today": "`today()` is the midnight it began with", "range": "`range(0, 10)`, or `0..10`",
+	"every": "`every(1s)` is a stream of ticks", "channel": "`channel(\"name\")`", "retry": "`retry(3, () => (cmd))`",
+	"parallel": "`parallel(() => 1, () => 2)`", "regex": "`regex(\"a+\")`, or `re\"a+\"`", "path": "`path(\"file\")`",
+	"json": "`json.parse(text)`, `json.stringify(x)`", "yaml": "`yaml.parse(text)`, `yaml.stringify(x)`",
+	"toml": "`toml.parse(text)`, `toml.stringify(x)`", "csv": "`csv.parse(text)`, `csv.stringify(rows)`",
+	"http": "`http.get(url)`, `http.post(url, body)`", "math": "`math.sqrt(2)`, `math.pi`", "os": "`os.platform()`, `os.cpus()`",
+	"config": "`config.all()`, `config.get(\"key\")`", "secret": "`secret.get(\"name\")`",
+
 	// declarations
 	"const": "`let x = 1` binds for good", "val": "`let x = 1` binds for good", "readonly": "`let x = 1` binds for good",
 	"final": "`let x = 1` binds for good", "mut": "`var x = 1` makes a variable", "auto": "`let x = 1`", "my": "`let x = 1`",
@@ -82,9 +91,6 @@ func hintElsewhere(name string) string {
 	}
 	if rest, ok := strings.CutSuffix(name, "--"); ok && rest != "" {
 		return "`" + rest + " -= 1`"
-	}
-	if rest, ok := strings.CutSuffix(name, "="); ok && rest != "" {
-		return "an empty value has quotes: `" + rest + "=\"\" cmd`"
 	}
 	if strings.HasPrefix(name, "//") || strings.HasPrefix(name, "/*") {
 		return "a comment starts with `#`"

@@ -86,6 +86,22 @@ func operatorWord(words []word) bool {
 	return words[0].glob != nil && words[0].glob.Pattern == "*"
 }
 
+// sketch is the command that words make, as far as they are plain.
+func sketch(words []word) string {
+	var text []string
+	for _, w := range words {
+		if w.Text == "" || strings.ContainsAny(w.Text, " \t\n'\"(){}") {
+			text = append(text, "…")
+			break
+		}
+		text = append(text, w.Text)
+	}
+	if len(text) == 0 {
+		return "cmd"
+	}
+	return strings.Join(text, " ")
+}
+
 // notFound is the error for a head that is nothing.
 func (m *Machine) notFound(name string, words []word) *value.Error {
 	err := value.Errorf(value.CodeNotFound, "command not found: %s", name)
@@ -94,6 +110,9 @@ func (m *Machine) notFound(name string, words []word) *value.Error {
 	}
 	if hint := hintElsewhere(name); hint != "" {
 		return err.WithHint("%s", hint)
+	}
+	if rest, ok := strings.CutSuffix(name, "="); ok && rest != "" {
+		return err.WithHint("an empty value has quotes: `%s=\"\" %s`", rest, sketch(words))
 	}
 	if near := nearest(name, m.candidates()); near != "" {
 		return err.WithHint("did you mean '%s'?", near)

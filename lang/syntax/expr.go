@@ -164,6 +164,9 @@ func (p *parser) member(x Expr, dot token) Expr {
 	switch {
 	case t.kind == tLParen && !t.nl:
 		args := p.args(t, name == "feed")
+		if name == "replace" && len(args) > 1 && !isText(args[0].X) { // of a regex: $1, $name
+			p.forgetDollars(args[1].Span)
+		}
 		end := p.pos
 		if b := p.trailingBlock(); b != nil {
 			args, end = append(args, *b), b.End

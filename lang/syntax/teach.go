@@ -333,8 +333,11 @@ func (p *parser) terminator(s Stmt, t token) {
 	}
 	hint := ""
 	if e, ok := s.(*ExprStmt); ok {
-		if n, ok := e.X.(*Name); ok {
-			hint = "`" + n.Name + "` is a variable; `^" + n.Name + "` runs a program of that name"
+		switch x := e.X.(type) {
+		case *Name:
+			hint = "`" + x.Name + "` is a variable; `^" + x.Name + "` runs a program of that name"
+		case *Command:
+			hint = p.bracesHint(x, t.start)
 		}
 	}
 	p.fail(t.span(), "expected newline or ; between statements", hint)

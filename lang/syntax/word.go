@@ -64,11 +64,13 @@ func (p *parser) pieces(list []piece) []piece {
 			if n == 0 {
 				return list
 			}
+			p.bracesNote(start, p.pos, n)
 			list = addText(list, p.src[p.pos:p.pos+n])
 			p.pos += n
 		case isWord(c):
 			if p.pos == start {
 				p.checkWordStart(c)
+				p.quoteNote(start)
 			}
 			list = p.wordText(list)
 		default:
