@@ -21,6 +21,7 @@ var chains = []struct{ name, setup, src string }{
 	{"Uniq100k", rows, "rows.map(.city).uniq().len()"},
 	{"Strings100k", "", `(1..100001).map(i => "item {i}").where(.ends_with("7")).map(.upper()).join(",").len()`},
 	{"SplitJoin10MB", `let text = (1..700001).map(i => "lorem ipsum 12").join(" ")`, `text.split(" ").join("-").len()`},
+	{"CSV100k", rows + "\nlet text = csv.stringify(rows)", `csv.parse(text).where(.age.parse_int() > 600).map({id: .id, city: .city}).json().len()`},
 	{"JSON100k", rows + "\nlet text = rows.json()", "json.parse(text).len()"},
 }
 

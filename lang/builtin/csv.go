@@ -1,7 +1,9 @@
 package builtin
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"strings"
 
 	"shoal.dev/shoal/lang/interp"
@@ -18,32 +20,40 @@ func csvRows() []memberRow {
 
 func csvParse(c *interp.Call, a []value.Value) (value.Value, error) {
 	p := csvParser{src: strings.TrimPrefix(a[0].AsStr(), "\ufeff"), line: 1}
+	if err := c.M.Reserve(int64(len(p.src))); err != nil {
+		return value.Null, err
+	}
 	p.blankLines()
 	header, err := p.record()
 	if err != nil {
 		return value.Null, argErr(c.Span, "csv.parse: %v", err)
 	}
 	shape, slots := csvShape(header)
-	rows := make([]*value.Record, 0, min(strings.Count(p.src[p.at:], "\n")+1, roomMost))
+	made := value.NewPacker(shape, slots)
 	for p.blankLines(); p.more(); p.blankLines() {
-		if len(rows) == maxItems {
+		if made.Len() >= maxItems {
 			return value.Null, tooLong(c)
 		}
 		if err := c.M.Check(); err != nil {
 			return value.Null, err
 		}
+		if p.plainRows(made, len(slots)) {
+			continue
+		}
 		line := p.line
-		row := p.made.Row(shape)
-		n, err := p.fill(row, slots)
+		cells, err := p.record()
 		if err != nil {
 			return value.Null, argErr(c.Span, "csv.parse: %v", err)
 		}
-		if n != len(slots) {
-			return value.Null, argErr(c.Span, "csv.parse: line %d has %s, the header has %d", line, plural(n, "cell"), len(slots))
+		if len(cells) != len(slots) {
+			return value.Null, argErr(c.Span, "csv.parse: line %d has %s, the header has %d", line, plural(len(cells), "cell"), len(slots))
 		}
-		rows = append(rows, row)
+		made.Row(cells)
 	}
-	return value.NewTable(rows), nil
+	if made.Len() == 0 {
+		return value.NewTable(nil), nil
+	}
+	return made.Table(), nil
 }
 
 // csvShape is the shape of the rows and the slot of each column: of columns
@@ -53,7 +63,7 @@ func csvShape(header []string) (*value.Shape, []int) {
 	for i, name := range header {
 		if slots[i] = shape.Slot(name); slots[i] < 0 {
 			slots[i] = len(shape.Keys())
-			shape = shape.With(name)
+			shape = shape.With(strings.Clone(name)) // which outlives the text
 		}
 	}
 	return shape, slots
@@ -61,10 +71,11 @@ func csvShape(header []string) (*value.Shape, []int) {
 
 // csvParser reads RFC 4180 records; cells are parts of src where they can be.
 type csvParser struct {
-	src  string
-	at   int
-	line int
-	made value.Maker
+	src    string
+	at     int
+	line   int
+	cells  []string // of the record that was read last
+	before []uint32 // of plainRows
 }
 
 func (p *csvParser) more() bool { return p.at < len(p.src) }
@@ -76,53 +87,59 @@ func (p *csvParser) blankLines() {
 	}
 }
 
-// record reads the cells of the next record and moves behind its line end.
+// record reads the cells of the next record and moves behind its line end. They
+// are good until the next one.
 func (p *csvParser) record() (cells []string, err error) {
+	cells = p.cells[:0]
 	for more := p.more(); more && err == nil; {
 		var cell string
 		cell, more, err = p.next()
 		cells = append(cells, cell)
 	}
+	p.cells = cells
 	return cells, err
 }
 
-// fill puts the cells of the next record into the slots of row and says how
-// many there are.
-func (p *csvParser) fill(row *value.Record, slots []int) (n int, err error) {
-	n, whole := p.fillPlain(row, slots)
-	for more := !whole; more; n++ {
-		var cell string
-		if cell, more, err = p.next(); err != nil {
-			return n, err
-		}
-		if n < len(slots) {
-			row.Vals[slots[n]] = p.made.Str(cell)
+// plainRows reads as many rows as are the usual ones: of the right number of
+// cells, without quotes, not long, and ended by a bare newline. It stops after
+// some and reports whether there were any.
+func (p *csvParser) plainRows(made *value.Packer, columns int) bool {
+	src := value.BytesOf(p.src[p.at-1:]) // begins with the end of the line before
+	before, whole, rows := append(p.before[:0], 0), 1, 0
+scan:
+	for at := 1; at < len(src) && whole <= value.PlainRows; at += 8 {
+		for ends := cellEnds(src[at:]); ends != 0; ends &= ends - 1 {
+			i := at + bits.TrailingZeros64(ends)/8
+			if end := src[i]; end == '\n' {
+				if len(before) != (rows+1)*columns || i-whole > value.PlainRow || i == whole || src[i-1] == '\r' {
+					break scan
+				}
+				rows, whole = rows+1, i+1
+			} else if end == '"' {
+				break scan
+			}
+			before = append(before, uint32(i))
 		}
 	}
-	return n, nil
+	if p.before = before; rows == 0 {
+		return false
+	}
+	made.Plain(p.src[p.at-1:][:whole], before[:rows*columns])
+	p.at, p.line = p.at+whole-1, p.line+rows
+	return true
 }
 
-// fillPlain is fill as far as the cells are the usual ones: without quotes, and
-// ended by a comma or a bare newline. Whole tells whether that was all of them.
-func (p *csvParser) fillPlain(row *value.Record, slots []int) (n int, whole bool) {
-	src := p.src
-	for _, slot := range slots {
-		at := p.at
-		for at < len(src) && !endsCell[src[at]] {
-			at++
-		}
-		if at == len(src) || src[at] == '"' || src[at] == '\n' && at > p.at && src[at-1] == '\r' {
-			return n, false
-		}
-		row.Vals[slot] = p.made.Str(src[p.at:at])
-		p.at = at + 1
-		n++
-		if src[at] == '\n' {
-			p.line++
-			return n, true
-		}
+// cellEnds has the high bit of each of the first eight bytes set at which an
+// unquoted cell ends, one of them wrongly.
+func cellEnds(s []byte) uint64 {
+	if len(s) < 8 {
+		s = append(make([]byte, 0, 8), s...)[:8]
 	}
-	return n, false
+	const low, comma, newline, quote = ^uint64(0) / 255 * 0x7f, ^uint64(0) / 255 * ',', ^uint64(0) / 255 * '\n', ^uint64(0) / 255 * '"'
+	w := binary.LittleEndian.Uint64(s)
+	c, n, q := w^comma, w^newline, w^quote
+	// Adding 0x7f carries into the high bit of each byte that is not zero.
+	return ^((c&low + low | c) & (n&low + low | n) & (q&low + low | q)) &^ low
 }
 
 // next reads a cell and what ends it; more tells whether that was a comma.

@@ -36,7 +36,7 @@ func FuzzCSV(f *testing.F) {
 				t.Fatalf("%q (-want +got):\n%s", s, diff)
 			}
 		}
-		if len(table.Rows) == 0 {
+		if table.Len() == 0 {
 			return
 		}
 		text, err := write.Run(&interp.Call{M: new(interp.Machine), Args: []value.Value{v}})
@@ -71,7 +71,7 @@ func plainCSV(s string) (rows []map[string]string, err error) {
 }
 
 func rowsOfTexts(table *value.Table) (rows []map[string]string) {
-	for _, r := range table.Rows {
+	for r := range table.All() {
 		row := map[string]string{}
 		for _, key := range r.Shape.Keys() {
 			v, _ := r.Get(key)

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"iter"
 	"math"
 
 	"shoal.dev/shoal/lang/interp"
@@ -62,18 +63,25 @@ func items(c *interp.Call, v value.Value) ([]value.Value, error) {
 	case value.KindList:
 		return v.AsList().Items, nil
 	case value.KindTable:
-		rows := v.AsTable().Rows
-		out := make([]value.Value, len(rows))
-		for i, r := range rows {
-			out[i] = r.Value()
-		}
-		return out, nil
+		return rowItems(c, v.AsTable())
 	case value.KindRange:
 		return rangeItems(c, v.AsRange(), 0, v.AsRange().Len())
 	case value.KindGlob:
 		return globItems(c, v.AsGlob())
 	}
 	return nil, typeErr(c.Span, "%s is not a collection", v.Kind())
+}
+
+// rowItems are the rows of a table.
+func rowItems(c *interp.Call, t *value.Table) ([]value.Value, error) {
+	if err := c.M.Reserve(int64(t.Len())*itemBytes + t.MakingRows()); err != nil {
+		return nil, err
+	}
+	out := make([]value.Value, 0, t.Len())
+	for r := range t.All() {
+		out = append(out, r.Value())
+	}
+	return out, nil
 }
 
 // globItems are the paths that a glob matches.
@@ -132,7 +140,7 @@ func walk(c *interp.Call, v value.Value, f func(value.Value) (bool, error)) erro
 		return nil
 	}
 	if v.Kind() == value.KindTable {
-		return walkRows(c, v.AsTable().Rows, f)
+		return walkRows(c, v.AsTable().All(), f)
 	}
 	all, err := items(c, v)
 	if err != nil {
@@ -151,9 +159,46 @@ func walk(c *interp.Call, v value.Value, f func(value.Value) (bool, error)) erro
 	return nil
 }
 
-func walkRows(c *interp.Call, rows []*value.Record, f func(value.Value) (bool, error)) error {
-	for i, r := range rows {
-		if i%checkEvery == checkEvery-1 {
+// lender walks items for a callback. Where all that the callback does with a row
+// is to read its fields, packed rows are lent to it and no records are made.
+type lender struct {
+	c    *interp.Call
+	f    *interp.Callback
+	lent bool
+	made value.Maker
+}
+
+// lend prepares fn for the items of the receiver.
+func lend(c *interp.Call, fn value.Value) (*lender, error) {
+	f, err := c.M.Callback(fn, 1)
+	if err != nil {
+		return nil, err
+	}
+	lent := c.Recv.Kind() == value.KindTable && c.Recv.AsTable().Lends() && f.OnlyReadsFields()
+	return &lender{c: c, f: f, lent: lent}, nil
+}
+
+// walk is walk of the receiver. Items are to be given to f only, or kept by
+// keep.
+func (l *lender) walk(visit func(value.Value) (bool, error)) error {
+	if l.lent {
+		return walkRows(l.c, l.c.Recv.AsTable().Borrowed(), visit)
+	}
+	return walk(l.c, l.c.Recv, visit)
+}
+
+// keep is the item as a value that lasts.
+func (l *lender) keep(x value.Value) value.Value {
+	if !l.lent {
+		return x
+	}
+	return l.made.Record(x.AsRecord().Shape, x.AsRecord().Vals).Value()
+}
+
+func walkRows(c *interp.Call, rows iter.Seq[*value.Record], f func(value.Value) (bool, error)) error {
+	i := 0
+	for r := range rows {
+		if i++; i%checkEvery == 0 {
 			if err := c.M.Check(); err != nil {
 				return err
 			}
@@ -171,7 +216,7 @@ func length(c *interp.Call, v value.Value) (int64, error) {
 	case value.KindList:
 		return int64(len(v.AsList().Items)), nil
 	case value.KindTable:
-		return int64(len(v.AsTable().Rows)), nil
+		return int64(v.AsTable().Len()), nil
 	case value.KindRange:
 		return v.AsRange().Len(), nil
 	}
@@ -194,6 +239,11 @@ func slice(c *interp.Call, from, to int64) (value.Value, error) {
 	if c.Recv.Kind() == value.KindRange {
 		n := c.Recv.AsRange().Len()
 		part, err := rangeItems(c, c.Recv.AsRange(), min(from, n), max(min(from, n), min(to, n)))
+		return value.NewList(part), err
+	}
+	if c.Recv.Kind() == value.KindTable {
+		n := int64(c.Recv.AsTable().Len())
+		part, err := rowItems(c, c.Recv.AsTable().Slice(int(min(from, n)), int(max(min(from, n), min(to, n)))).AsTable())
 		return value.NewList(part), err
 	}
 	all, err := items(c, c.Recv)
@@ -283,12 +333,12 @@ func seqMap(c *interp.Call, a []value.Value) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
-	f, err := c.M.Callback(a[0], 1)
+	l, err := lend(c, a[0])
 	if err != nil {
 		return value.Null, err
 	}
-	err = walk(c, c.Recv, func(x value.Value) (bool, error) {
-		y, err := f.Call1(x)
+	err = l.walk(func(x value.Value) (bool, error) {
+		y, err := l.f.Call1(x)
 		out = append(value.Room(out, 1), y)
 		return true, err
 	})
@@ -335,17 +385,17 @@ func seqEach(c *interp.Call, a []value.Value) (value.Value, error) {
 
 func seqWhere(c *interp.Call, a []value.Value) (value.Value, error) {
 	var out []value.Value
-	f, err := c.M.Callback(a[0], 1)
+	l, err := lend(c, a[0])
 	if err != nil {
 		return value.Null, err
 	}
-	err = walk(c, c.Recv, func(x value.Value) (bool, error) {
-		ok, err := f.Test(x)
+	err = l.walk(func(x value.Value) (bool, error) {
+		ok, err := l.f.Test(x)
 		if ok {
 			if len(out) == maxItems {
 				return false, tooLong(c)
 			}
-			out = append(value.Room(out, 1), x)
+			out = append(value.Room(out, 1), l.keep(x))
 		}
 		return true, err
 	})
@@ -355,14 +405,14 @@ func seqWhere(c *interp.Call, a []value.Value) (value.Value, error) {
 // search walks until f gives want and tells whether it did, and for what.
 func search(c *interp.Call, fn value.Value, want bool) (value.Value, bool, error) {
 	hit, found := value.Null, false
-	f, err := c.M.Callback(fn, 1)
+	l, err := lend(c, fn)
 	if err != nil {
 		return hit, false, err
 	}
-	err = walk(c, c.Recv, func(x value.Value) (bool, error) {
-		ok, err := f.Test(x)
+	err = l.walk(func(x value.Value) (bool, error) {
+		ok, err := l.f.Test(x)
 		if err == nil && ok == want {
-			hit, found = x, true
+			hit, found = l.keep(x), true
 		}
 		return !found, err
 	})

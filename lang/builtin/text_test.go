@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -122,4 +123,65 @@ func TestComparePathsPutsChildrenBeforeLongerNames(t *testing.T) {
 			t.Errorf("%s does not sort before %s", pair[0], pair[1])
 		}
 	}
+}
+
+// TestCSVRows reads texts of several blocks, whose plain rows are among others,
+// and looks at their rows in every way that lends or makes them.
+func TestCSVRows(t *testing.T) {
+	kinds := []string{"%d,%[2]s\n", "%d,%[2]s\r\n", "\"%d\",\"%[2]s\"\n", "%d,%[2]s\n\n"}
+	for _, every := range []int{1, 3, 1000} { // rows of a kind
+		var text strings.Builder
+		text.WriteString("n,s\n")
+		sum := 0
+		for i := range 5000 {
+			word := strings.Repeat("ab", i%40)
+			if i%1500 == 0 {
+				word = strings.Repeat("long", 1000)
+			}
+			fmt.Fprintf(&text, kinds[i/every%len(kinds)], i, word)
+			sum += i
+		}
+		for _, test := range []struct{ src, want string }{
+			{"t.len()", "5000"},
+			{"t.map(.n.parse_int()).sum()", fmt.Sprint(sum)},
+			{"t.map(r => r).map(.n.parse_int()).sum()", fmt.Sprint(sum)},
+			{"t.where(.n.parse_int() % 500 == 0).map(.s.len()).sum()", "16120"},
+			{"t.where(r => r.contains(\"n\") && r.n.parse_int() % 500 == 0).map(.s.len()).sum()", "16120"},
+			{"t.map(r => () => r.n).where(f => f().parse_int() >= 4998).map(f => f())", `["4998", "4999"]`},
+			{"t.map(r => [r]).skip(4999)", `[[{n: "4999", s: "` + strings.Repeat("ab", 39) + `"}]]`},
+			{"t.map(r => \"{r}\").skip(2).first()", `"{n: \"2\", s: \"abab\"}"`},
+			{"t.find(.n == \"3\")", `{n: "3", s: "ababab"}`},
+			{"t.any(.n == \"5000\")", "false"},
+			{"t.all(.s.len() >= 0)", "true"},
+			{"t.skip(1).take(2)", `[{n: "1", s: "ab"}, {n: "2", s: "abab"}]`},
+			{"t.last().n", `"4999"`},
+			{"t.select(\"n\").first(2)", `[{n: "0"}, {n: "1"}]`},
+			{"t.sort_by(.n.parse_int() * -1).first().n", `"4999"`},
+			{"var last = null; for r in t { last = r }; last.n", `"4999"`},
+			{"(t + t).len()", "10000"},
+			{"{n: \"1\", s: \"ab\"} in t", "true"},
+			{"t.map(.nothing) catch e e.code", `"field_missing"`},
+			{"json.parse(t.json()) == t", "true"},
+		} {
+			if got := evalWith(t, test.src, "t", "csv.parse(text)", value.Str(text.String())); got != test.want {
+				t.Errorf("every %d: %s: got %.200s, want %.200s", every, test.src, got, test.want)
+			}
+		}
+	}
+}
+
+// evalWith evaluates src where name is what made gives of text.
+func evalWith(t *testing.T, src, name, made string, text value.Value) string {
+	t.Helper()
+	s := interp.NewState("/w", nil)
+	s.Bind("text", text)
+	p, perr := interp.Parse("let "+name+" = "+made+"\n"+src, s.Names(), Library())
+	if perr != nil {
+		t.Fatalf("%s: %s", src, perr.Msg)
+	}
+	v, err := p.Run(t.Context(), interp.Run{State: s, Host: &interp.Host{}})
+	if err != nil {
+		return err.Error()
+	}
+	return value.Inline(v)
 }

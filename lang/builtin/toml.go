@@ -232,10 +232,10 @@ func isSection(v value.Value) bool {
 func sectionRows(v value.Value) []*value.Record {
 	switch v.Kind() {
 	case value.KindTable:
-		return v.AsTable().Rows
+		return v.AsTable().Rows()
 	case value.KindList:
 		if t := listOrTable(v.AsList().Items); t.Kind() == value.KindTable {
-			return t.AsTable().Rows
+			return t.AsTable().Rows()
 		}
 	}
 	return nil
@@ -279,7 +279,7 @@ func (w *tomlWriter) array(v value.Value, depth int) error {
 	if list {
 		n = len(v.AsList().Items)
 	} else {
-		n = len(v.AsTable().Rows)
+		n = v.AsTable().Len()
 	}
 	w.b.WriteByte('[')
 	for i := range n {
@@ -290,7 +290,7 @@ func (w *tomlWriter) array(v value.Value, depth int) error {
 		if list {
 			x = v.AsList().Items[i]
 		} else {
-			x = v.AsTable().Rows[i].Value()
+			x = v.AsTable().Row(i).Value()
 		}
 		if err := w.inline(x, depth+1); err != nil {
 			return err

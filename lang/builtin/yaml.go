@@ -216,7 +216,7 @@ func (r *yamlReader) merge(b *value.RecordBuilder, seen map[string]bool, n *yaml
 	case value.KindRecord:
 		from = append(from, v.AsRecord())
 	case value.KindTable:
-		from = v.AsTable().Rows
+		from = v.AsTable().Rows()
 	default:
 		return 0, fmt.Errorf("line %d: a merge key takes a mapping", n.Line)
 	}
@@ -307,7 +307,7 @@ func yamlNode(v value.Value) *yaml.Node {
 		return n
 	case value.KindTable:
 		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-		for _, row := range v.AsTable().Rows {
+		for row := range v.AsTable().Borrowed() {
 			n.Content = append(n.Content, yamlNode(row.Value()))
 		}
 		return n

@@ -35,6 +35,10 @@ func (c *Callback) FieldName() (string, bool) {
 	return c.fn.code.field, c.fn.code.field != ""
 }
 
+// OnlyReadsFields reports whether all that the callback does with its argument
+// is to read fields of it, so that it cannot keep a record that it gets.
+func (c *Callback) OnlyReadsFields() bool { return c.fast && c.fn.code.reads }
+
 // Call calls with n arguments; args may be used again afterwards.
 func (c *Callback) Call(args ...value.Value) (value.Value, error) {
 	switch len(args) {

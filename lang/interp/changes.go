@@ -118,7 +118,7 @@ func (w *codeWalk) value(v value.Value) {
 			w.value(item)
 		}
 	case value.KindTable:
-		for _, row := range v.AsTable().Rows {
+		for row := range v.AsTable().Borrowed() {
 			w.value(row.Value())
 		}
 	case value.KindOutcome:

@@ -102,6 +102,7 @@ func (c *compiler) functionBody(fc *funcCode, l *syntax.Lambda) {
 	if fc.arity != 1 {
 		return
 	}
+	fc.reads = c.onlyReadsFields(l.Body, fc.params[0].v)
 	switch e := unparen(l.Body).(type) {
 	case *syntax.Binary:
 		fc.cond = c.binaryTest(e)
@@ -113,6 +114,28 @@ func (c *compiler) functionBody(fc *funcCode, l *syntax.Lambda) {
 			fc.field = e.Name
 		}
 	}
+}
+
+// onlyReadsFields reports whether p occurs in an expression only where a field
+// of it is read, at once. What may do more with its names is not looked into.
+func (c *compiler) onlyReadsFields(body syntax.Expr, p *resolve.Var) bool {
+	only := true
+	syntax.Walk(body, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Field:
+			if x, ok := n.X.(*syntax.Name); ok && c.info.Refs[x].Var == p {
+				return false
+			}
+		case *syntax.Name:
+			only = only && c.info.Refs[n].Var != p
+		case *syntax.Method:
+			only = only && n.Name != "feed"
+		case *syntax.Block, *syntax.Lambda, *syntax.Spawn, *syntax.Command, *syntax.Match:
+			only = false
+		}
+		return only
+	})
+	return only
 }
 
 // fnBlock compiles a function's block. A return at its end is its value.

@@ -77,7 +77,7 @@ func (c *compiler) forLoop(s *syntax.For) code {
 				}
 			}
 		case value.KindTable:
-			for _, row := range over.AsTable().Rows {
+			for row := range over.AsTable().All() {
 				if !m.turn(set, row.Value(), body) {
 					break
 				}

@@ -161,8 +161,11 @@ func (m *Machine) Reserve(n int64) error {
 }
 
 func (m *Machine) reserve(n int64) *value.Error {
+	if n < largeRequest || m.host == nil {
+		return nil
+	}
 	b := m.host.Memory
-	if b == nil || n < largeRequest || heapInUse()+n <= b.limit {
+	if b == nil || heapInUse()+n <= b.limit {
 		return nil
 	}
 	runtime.GC()
@@ -204,9 +207,17 @@ func joined(a, b value.Value) int64 {
 	case a.Kind() == value.KindStr && b.Kind() == value.KindStr:
 		return int64(len(a.AsStr()) + len(b.AsStr()))
 	case b.Kind() == value.KindList:
-		return 2 * valueBytes * int64(len(b.AsList().Items))
+		return 2*valueBytes*int64(len(b.AsList().Items)) + madeRows(a)
 	}
-	return 0
+	return madeRows(a) + madeRows(b)
+}
+
+// madeRows is about how many bytes the rows of a table take as items of a list.
+func madeRows(v value.Value) int64 {
+	if v.Kind() != value.KindTable {
+		return 0
+	}
+	return valueBytes*int64(v.AsTable().Len()) + v.AsTable().MakingRows()
 }
 
 // valueBytes is what an item of a list takes.

@@ -200,10 +200,10 @@ func sequenceItems(v value.Value) []value.Value {
 	if v.Kind() == value.KindList {
 		return v.AsList().Items
 	}
-	rows := v.AsTable().Rows
-	items := make([]value.Value, len(rows))
-	for i, r := range rows {
-		items[i] = r.Value()
+	t := v.AsTable()
+	items := make([]value.Value, 0, t.Len())
+	for r := range t.All() {
+		items = append(items, r.Value())
 	}
 	return items
 }
@@ -482,7 +482,7 @@ func contains(x, in value.Value) (bool, *value.Error) {
 		}
 		return false, nil
 	case value.KindTable:
-		for _, row := range in.AsTable().Rows {
+		for row := range in.AsTable().Borrowed() {
 			if value.Same(x, row.Value()) {
 				return true, nil
 			}

@@ -77,6 +77,7 @@ type funcCode struct {
 	body   code
 	cond   test   // body as a condition, where that is cheaper
 	field  string // body reads only this field of the one parameter
+	reads  bool   // body only reads fields of the one parameter
 	lambda *syntax.Lambda
 	doc    string
 	sig    string

@@ -132,14 +132,14 @@ func (c *comparer) sameParts(a, b Value, depth int) bool {
 // seqLen and seqAt see lists and tables alike.
 func seqLen(v Value) int {
 	if v.Kind() == KindTable {
-		return len(v.AsTable().Rows)
+		return v.AsTable().Len()
 	}
 	return len(v.AsList().Items)
 }
 
 func seqAt(v Value, i int) Value {
 	if v.Kind() == KindTable {
-		return v.AsTable().Rows[i].Value()
+		return v.AsTable().Row(i).Value()
 	}
 	return v.AsList().Items[i]
 }

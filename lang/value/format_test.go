@@ -1,6 +1,7 @@
 package value
 
 import (
+	"math"
 	"testing"
 	"time"
 )
@@ -130,4 +131,21 @@ func FuzzConvertWord(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestParseInt(t *testing.T) {
+	for text, want := range map[string]int64{
+		"0": 0, "007": 7, "+5": 5, "-5": -5, "123456789012345678": 123456789012345678, "999999999999999999": 999999999999999999,
+		"1234567890123456789": 1234567890123456789, "9223372036854775807": math.MaxInt64, "-9223372036854775808": math.MinInt64,
+		"000000000000000000012": 12,
+	} {
+		if n, ok := ParseInt(text); !ok || n != want {
+			t.Errorf("%q: got %d, %t, want %d", text, n, ok, want)
+		}
+	}
+	for _, text := range []string{"", "+", "-", "1a", "a1", "1 ", " 1", "1_0", "0x1", "1.", "--1", ":", "9223372036854775808", "-9223372036854775809"} {
+		if n, ok := ParseInt(text); ok {
+			t.Errorf("%q: got %d, want no int", text, n)
+		}
+	}
 }

@@ -204,8 +204,8 @@ func (e *jsonEncoder) container(v Value, depth int) {
 		items := v.AsList().Items
 		e.sequence(len(items), depth, func(i int) { e.value(items[i], depth+1) })
 	case KindTable:
-		rows := v.AsTable().Rows
-		e.sequence(len(rows), depth, func(i int) { e.record(rows[i], depth+1) })
+		rows := v.AsTable().borrow()
+		e.sequence(rows.t.n, depth, func(int) { e.record(rows.next(), depth+1) })
 	case KindRange:
 		r := v.AsRange()
 		if r.Len() > MaxItems {

@@ -50,7 +50,7 @@ func TestParseJSONTypes(t *testing.T) {
 
 func TestParseJSONSharesShapes(t *testing.T) {
 	v := must(ParseJSON(`[{"a":1,"n":{"x":1}},{"a":2,"n":{"x":2}},{"a":3},{"a":4,"n":{"x":3}}]`))
-	rows := v.AsTable().Rows
+	rows := v.AsTable().Rows()
 	if rows[0].Shape != rows[1].Shape || rows[0].Shape != rows[3].Shape || rows[2].Shape != ShapeOf("a") {
 		t.Error("equal objects have different shapes")
 	}
@@ -80,8 +80,8 @@ func TestParseJSONLimits(t *testing.T) {
 		t.Errorf("got %d keys, last %s", v.AsRecord().Len(), Inline(got))
 	}
 	twice := must(ParseJSON("[" + src + "," + src[:len(src)-1] + `,"key 5":0}` + "]")).AsTable()
-	if got, _ := twice.Rows[1].Get("key 5"); twice.Rows[1].Len() != 100_000 || got.AsInt() != 0 {
-		t.Errorf("repeated key in a large object: %d keys, %s", twice.Rows[1].Len(), Inline(got))
+	if got, _ := twice.Row(1).Get("key 5"); twice.Row(1).Len() != 100_000 || got.AsInt() != 0 {
+		t.Errorf("repeated key in a large object: %d keys, %s", twice.Row(1).Len(), Inline(got))
 	}
 }
 

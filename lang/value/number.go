@@ -24,12 +24,26 @@ func appendFloat(dst []byte, f float64) []byte {
 
 // ParseInt reads an optional sign and decimal digits.
 func ParseInt(s string) (int64, bool) {
+	if len(s) > 0 && len(s) <= safeDigits && s[0] >= '0' {
+		n := int64(0)
+		for i := range len(s) {
+			d := s[i] - '0'
+			if d > 9 {
+				return 0, false
+			}
+			n = 10*n + int64(d)
+		}
+		return n, true
+	}
 	if !allDigits(unsigned(s)) {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	return n, err == nil
 }
+
+// safeDigits is how many digits every int has room for.
+const safeDigits = 18
 
 // ParseFloat reads an optional sign and a decimal number, an exponent being
 // allowed, or inf or nan.

@@ -66,7 +66,7 @@ func BlockLines(v Value, o BlockOptions) iter.Seq[string] {
 	case KindList:
 		return listLines(v.AsList().Items, o)
 	case KindTable:
-		return tableLines(v.AsTable().Rows, o)
+		return tableLines(v.AsTable(), o)
 	case KindRecord:
 		return recordLines(v.AsRecord(), o)
 	case KindError:
@@ -92,7 +92,7 @@ func BlockLineCount(v Value) int64 {
 		}
 		return max(1, int64(len(items)))
 	case KindTable:
-		if n := len(v.AsTable().Rows); n > 0 {
+		if n := v.AsTable().Len(); n > 0 {
 			return int64(n) + 1
 		}
 		return 1

@@ -102,12 +102,14 @@ func (r *inliner) container(v Value, depth int) {
 		r.add("]")
 	case KindTable:
 		r.add("[")
-		for i, row := range v.AsTable().Rows {
+		i := 0
+		for row := range v.AsTable().Borrowed() {
 			if r.full() {
 				return
 			}
 			r.comma(i)
 			r.value(row.Value(), depth+1)
+			i++
 		}
 		r.add("]")
 	case KindRecord:

@@ -37,11 +37,11 @@ func cut(s string, width int) string {
 }
 
 // tableLines are the aligned lines of a table.
-func tableLines(rows []*Record, o BlockOptions) iter.Seq[string] {
-	if len(rows) == 0 {
+func tableLines(t *Table, o BlockOptions) iter.Seq[string] {
+	if t.Len() == 0 {
 		return textLines("(empty table)")
 	}
-	return recordRows(len(rows), func(i int) *Record { return rows[i] }, o)
+	return recordRows(t.Len(), t.Row, o)
 }
 
 // column is a table column as it is displayed.

@@ -35,7 +35,7 @@ func (b *slab) str(s string) Value {
 func (b *slab) path(dir, name string) Value {
 	block := b.block(nearSize(len(dir) + len(name)))
 	v := nearText(KindPath, block, dir)
-	copy(block[int(headSize)+len(dir):], name)
+	copy(block[headSize+len(dir):], name)
 	v.n += int64(len(name))
 	return v
 }
@@ -63,7 +63,7 @@ func (b *slab) far(k Kind, s string) Value {
 	b.texts = b.texts[:n+1]
 	t := &b.texts[n]
 	t.kind, t.data = k, unsafe.StringData(s)
-	return Value{unsafe.Pointer(t), int64(len(s))}
+	return farValue(t, len(s))
 }
 
 // datetime makes a datetime.

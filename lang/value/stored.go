@@ -204,10 +204,10 @@ func (w *storedWriter) container(v Value, depth int) error {
 			}
 		}
 	case KindTable:
-		rows := v.AsTable().Rows
+		t := v.AsTable()
 		w.tag(tagTable)
-		w.uint(uint64(len(rows)))
-		for _, r := range rows {
+		w.uint(uint64(t.Len()))
+		for r := range t.Borrowed() {
 			if err := w.record(r, depth+1); err != nil {
 				return err
 			}

@@ -190,8 +190,7 @@ func (s step) field(v value.Value) (value.Value, error) {
 		}
 		return value.Null, s.fail("no such field; there are %s", someNames(r.Shape.Keys()))
 	case value.KindTable:
-		rows := v.AsTable().Rows
-		return s.column(len(rows), func(i int) *value.Record { return rows[i] })
+		return s.column(v.AsTable().Len(), v.AsTable().Row)
 	case value.KindList:
 		items := v.AsList().Items
 		if value.AllRecords(items) {
@@ -305,7 +304,7 @@ func (s step) index(v value.Value) (value.Value, error) {
 	case value.KindList:
 		return v.AsList().Items[i], nil
 	case value.KindTable:
-		return v.AsTable().Rows[i].Value(), nil
+		return v.AsTable().Row(int(i)).Value(), nil
 	case value.KindRange:
 		return value.Int(v.AsRange().Start + i), nil
 	}

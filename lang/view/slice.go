@@ -14,7 +14,7 @@ func length(v value.Value) (int64, bool) {
 	case value.KindList:
 		return int64(len(v.AsList().Items)), true
 	case value.KindTable:
-		return int64(len(v.AsTable().Rows)), true
+		return int64(v.AsTable().Len()), true
 	case value.KindRange:
 		return v.AsRange().Len(), true
 	case value.KindBytes:
@@ -41,7 +41,7 @@ func Slice(v value.Value, start, end int64) (value.Value, error) {
 	case value.KindList:
 		return value.NewList(v.AsList().Items[start:end]), nil
 	case value.KindTable:
-		return value.NewTable(v.AsTable().Rows[start:end:end]), nil
+		return v.AsTable().Slice(int(start), int(end)), nil
 	case value.KindRange:
 		first := v.AsRange().Start
 		if end == start { // first+end may lie beyond int64

@@ -209,8 +209,8 @@ func (w *wire) container(v value.Value, at *spot, limit, depth int) bool {
 		items := v.AsList().Items
 		return w.fewItems(items) && w.list(items, at, limit, depth)
 	case value.KindTable:
-		rows := v.AsTable().Rows
-		return len(rows) <= w.lim.MaxRows && w.table(rows, at, limit, depth)
+		t := v.AsTable()
+		return t.Len() <= w.lim.MaxRows && w.table(t.Rows(), at, limit, depth)
 	}
 	return w.record(v.AsRecord(), at, limit, depth)
 }

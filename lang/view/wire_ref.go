@@ -75,8 +75,8 @@ func (w *wire) count(v value.Value) int64 {
 // rowsOf sees a table, or a list of records, as rows; none for other values.
 func rowsOf(v value.Value, most int) []*value.Record {
 	if v.Kind() == value.KindTable {
-		rows := v.AsTable().Rows
-		return rows[:min(most, len(rows))]
+		t := v.AsTable()
+		return t.Slice(0, min(most, t.Len())).AsTable().Rows()
 	}
 	if v.Kind() != value.KindList {
 		return nil
@@ -169,7 +169,7 @@ func beginning(v value.Value, k int) value.Value {
 	case value.KindList:
 		return value.NewList(v.AsList().Items[:k])
 	case value.KindTable:
-		return value.NewTable(v.AsTable().Rows[:k])
+		return v.AsTable().Slice(0, k)
 	}
 	var b value.RecordBuilder
 	r := v.AsRecord()

@@ -1,0 +1,188 @@
+package value
+
+import (
+	"slices"
+	"sort"
+	"unsafe"
+)
+
+// packed are rows of str cells without the records. Their texts lie in blocks,
+// each cell as near text behind the byte that is its kind: where the rows come
+// from a text whose cells have a separator before them, a block is a piece of
+// that text in which every separator has become the kind of the next cell. So
+// reading costs one copy of the text, and a cell that somebody asks for costs
+// nothing but its Value. A row of five columns takes its text and 20 bytes, of
+// which the collector looks at none.
+//
+// A cell that is kept keeps its block. Blocks are bounded, and longer cells lie
+// by themselves, so that a few cells never keep a large text.
+type packed struct {
+	shape  *Shape
+	slots  []int // of each column
+	blocks []packedBlock
+	n      int
+}
+
+// packedBlock is the text of some rows in a row.
+type packedBlock struct {
+	first  int      // number of the first of the rows
+	text   []byte   // a kind and a text for each cell, and a byte more
+	starts []uint32 // where each cell's kind lies, and where the byte more does
+	long   map[int]Value
+}
+
+const (
+	// packedBytes is from how many bytes of text on a block takes no more rows.
+	packedBytes = 16 << 10
+	// packedCell is how long a cell in a block may be.
+	packedCell = PlainRow
+)
+
+// Packer collects rows of str cells for a table.
+type Packer struct {
+	packed
+	open packedBlock // its parts are used again for the next block
+}
+
+// NewPacker makes a Packer for rows whose column i belongs into slots[i] of
+// shape; of columns with one slot the last gives the value.
+func NewPacker(shape *Shape, slots []int) *Packer {
+	p := &Packer{packed: packed{shape: shape, slots: slots}}
+	p.begin()
+	return p
+}
+
+// Len is the number of rows so far.
+func (p *Packer) Len() int { return p.n }
+
+// begin starts a block.
+func (p *Packer) begin() {
+	p.open = packedBlock{first: p.n, text: append(p.open.text[:0], 0), starts: p.open.starts[:0]}
+}
+
+// Plain adds whole rows, none of them longer than PlainRow: text begins with a byte that is no
+// cell's, and after each cell there is another. Before are the places of those
+// in front of the cells.
+func (p *Packer) Plain(text string, before []uint32) {
+	b := &p.open
+	base := len(b.text) - 1
+	b.text = append(b.text[:base], text...)
+	at := len(b.starts)
+	b.starts = append(b.starts, before...)
+	for i, start := range before {
+		start += uint32(base)
+		b.starts[at+i] = start
+		b.text[start] = byte(KindStr)
+	}
+	p.added(len(before) / len(p.slots))
+}
+
+// How long a row of those that Plain takes may be, and for how many bytes of
+// them it is best called.
+const (
+	PlainRow  = PlainRows / 8
+	PlainRows = packedBytes
+)
+
+// Row adds a row of as many cells as there are columns.
+func (p *Packer) Row(cells []string) {
+	b := &p.open
+	for _, cell := range cells {
+		start := len(b.text) - 1
+		b.text[start] = byte(KindStr)
+		if len(cell) > packedCell {
+			if b.long == nil {
+				b.long = make(map[int]Value)
+			}
+			b.long[len(b.starts)] = StrOf(BytesOf(cell))
+			cell = ""
+		}
+		b.starts = append(b.starts, uint32(start))
+		b.text = append(append(b.text, cell...), 0)
+	}
+	p.added(1)
+}
+
+// added counts rows and ends the block when it is full.
+func (p *Packer) added(n int) {
+	if p.n += n; len(p.open.text) >= packedBytes {
+		p.end()
+	}
+}
+
+// end puts the open block, in objects of its size, to the others.
+func (p *Packer) end() {
+	b := p.open
+	b.text = slices.Clone(b.text)
+	b.starts = append(slices.Grow([]uint32(nil), len(b.starts)+1), b.starts...)
+	b.starts = append(b.starts, uint32(len(b.text)-1))
+	p.blocks = append(p.blocks, b)
+	p.begin()
+}
+
+// Table is the table of all rows; the Packer must not be used again.
+func (p *Packer) Table() Value {
+	if len(p.open.starts) > 0 {
+		p.end()
+	}
+	p.open = packedBlock{}
+	return (&Table{kind: KindTable, packed: &p.packed, n: p.n}).Value()
+}
+
+// find is the number of the block that holds a row.
+func (p *packed) find(row int) int {
+	return sort.Search(len(p.blocks), func(i int) bool { return p.blocks[i].first > row }) - 1
+}
+
+// row makes a row.
+func (p *packed) row(i int) *Record {
+	r := NewRow(p.shape)
+	b := &p.blocks[p.find(i)]
+	b.read(r.Vals, p.slots, (i-b.first)*len(p.slots))
+	return r
+}
+
+// read puts the cells from a number on into their slots.
+func (b *packedBlock) read(vals []Value, slots []int, cell int) {
+	text := unsafe.Pointer(unsafe.SliceData(b.text))
+	starts := b.starts[cell : cell+len(slots)+1]
+	for i, slot := range slots {
+		vals[slot] = Value{unsafe.Add(text, starts[i]), int64(starts[i+1]-starts[i]) - int64(headSize)}
+	}
+	if b.long != nil {
+		for i, slot := range slots {
+			if v, ok := b.long[cell+i]; ok {
+				vals[slot] = v
+			}
+		}
+	}
+}
+
+// cursor goes through rows of a packed table.
+type cursor struct {
+	p     *packed
+	block int
+	cell  int // of the block
+	left  int // rows
+}
+
+func (t *Table) cursor() cursor {
+	c := cursor{p: t.packed, left: t.n}
+	if t.n > 0 {
+		c.block = t.packed.find(t.from)
+		c.cell = (t.from - t.packed.blocks[c.block].first) * len(t.packed.slots)
+	}
+	return c
+}
+
+// read puts the next row's cells into vals.
+func (c *cursor) read(vals []Value) {
+	b := &c.p.blocks[c.block]
+	if c.cell == len(b.starts)-1 {
+		c.block, c.cell = c.block+1, 0
+		b = &c.p.blocks[c.block]
+	}
+	b.read(vals, c.p.slots, c.cell)
+	c.cell += len(c.p.slots)
+	c.left--
+}
