@@ -96,14 +96,17 @@ func (s *session) abandon(ctx actor.Context, m messages.AbandonExec, to *actor.P
 	s.h.mu.Unlock()
 	if r != nil {
 		r.mu.Lock()
-		left := r.waiters[:0]
+		left, others := r.waiters[:0], 0
 		for _, w := range r.waiters {
 			if w.key != m.Key {
+				others++
+			}
+			if w.key != m.Key || m.Answer {
 				left = append(left, w)
 			}
 		}
 		r.waiters = left
-		if len(left) == 0 && !r.overdue {
+		if others == 0 && !r.overdue {
 			r.spent = true
 		}
 		r.mu.Unlock()

@@ -25,9 +25,10 @@ type askCall[R any] struct {
 	to       *actor.PID
 	req      messages.Request[R]
 	out      func(R) (json.RawMessage, *messages.Error)
-	deadline time.Duration // 0: as long as the caller waits
-	gone     func()        // tells that the caller is gone; may be nil
-	left     atomic.Bool   // the caller is gone
+	deadline time.Duration     // 0: as long as the caller waits
+	gone     func(answer bool) // tells that the caller is gone, or may come back for the answer; may be nil
+	left     atomic.Bool       // the caller is gone
+	released atomic.Bool       // it may come back
 
 	pending *supervisor.Pending[R]
 }
@@ -65,8 +66,8 @@ func (c *askCall[R]) Wait(ctx context.Context) (json.RawMessage, *messages.Error
 			return nil, refusal
 		}
 		c.pending = supervisor.Start(c.b.g.o.Sys, c.to, c.req)
-		if c.left.Load() && c.gone != nil { // what was told before may have come too early
-			c.gone()
+		if c.gone != nil && (c.left.Load() || c.released.Load()) { // what was told before may have come too early
+			c.gone(!c.left.Load())
 		}
 	}
 }
@@ -87,7 +88,15 @@ func (c *askCall[R]) lost(err error) *messages.Error {
 func (c *askCall[R]) Abandon() {
 	c.left.Store(true)
 	if c.gone != nil {
-		c.gone()
+		c.gone(false)
+	}
+}
+
+// Release says that the caller may come back for the answer.
+func (c *askCall[R]) Release() {
+	c.released.Store(true)
+	if c.gone != nil {
+		c.gone(true)
 	}
 }
 

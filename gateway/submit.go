@@ -24,7 +24,9 @@ func finished(r messages.ExecResult) (json.RawMessage, *messages.Error) { return
 // the session.
 func (b *backend) submit(key string, c *askCall[messages.ExecResult]) wire.Call {
 	c.deadline = 0
-	c.gone = func() { b.g.deliver(b.g.o.To.Session(b.session), messages.AbandonExec{Key: key}) }
+	c.gone = func(answer bool) {
+		b.g.deliver(b.g.o.To.Session(b.session), messages.AbandonExec{Key: key, Answer: answer})
+	}
 	return c
 }
 

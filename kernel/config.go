@@ -13,6 +13,7 @@ import (
 type config struct {
 	Kernel struct {
 		NATS         string `toml:"nats"`
+		MCPHTTP      string `toml:"mcp_http"`
 		Policy       string `toml:"policy"`
 		RequireToken bool   `toml:"require_token"`
 		SocketGroup  string `toml:"socket_group"`
@@ -66,6 +67,9 @@ func (o *Options) applyConfig() (unknown []string, err error) {
 func (o *Options) merge(path string, c config) error {
 	if o.NATS == "" {
 		o.NATS = c.Kernel.NATS
+	}
+	if o.MCPHTTP == "" {
+		o.MCPHTTP = c.Kernel.MCPHTTP
 	}
 	if o.Policy == "" && c.Kernel.Policy != "" {
 		o.Policy = c.Kernel.Policy

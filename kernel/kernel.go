@@ -18,6 +18,8 @@ import (
 	"shoal.dev/shoal/journal"
 	"shoal.dev/shoal/lang/interp"
 	"shoal.dev/shoal/link"
+	"shoal.dev/shoal/mcp"
+	"shoal.dev/shoal/mcphttp"
 	"shoal.dev/shoal/messages"
 	"shoal.dev/shoal/proc"
 	"shoal.dev/shoal/ptyactor"
@@ -43,6 +45,8 @@ type Kernel struct {
 	sessions *actors.SessionStore
 	ptys     *ptyactor.Registry
 	gate     *gateway.Gateway
+	mcp      *mcp.Server
+	http     *mcphttp.Server // nil: none
 	socket   *socket
 	deps     *actors.Deps
 	memory   *interp.Memory // of all programs
@@ -127,6 +131,9 @@ func (k *Kernel) open() error {
 	if k.socket, err = listen(k.o.Paths, k.o.SocketGroup); err != nil {
 		return err
 	}
+	if err := k.openHTTP(); err != nil {
+		return err
+	}
 	err = k.o.Paths.WriteEndpoint(link.Endpoint{
 		Socket: k.o.Paths.Socket, KernelID: k.id, Version: link.Version(),
 		Protocol: messages.ProtocolVersion, PID: os.Getpid(), Args: k.o.Args,
@@ -135,6 +142,9 @@ func (k *Kernel) open() error {
 		return err
 	}
 	k.serving.Go(func() { k.serve(k.socket) })
+	if k.http != nil {
+		k.serving.Go(k.serveHTTP)
+	}
 	k.keeping.Go(k.keepSocket)
 	k.keeping.Go(k.keepMemory)
 	k.event("start", "", "")
@@ -272,13 +282,29 @@ func (k *Kernel) stop(ctx context.Context) error {
 	defer cancel()
 	close(k.quit)
 	k.gate.Refuse()
+	if k.http != nil {
+		k.http.Refuse()
+	}
 	k.event("stop", "", "")
 	k.endWork(ctx)
 	k.keeping.Wait()
 	k.socket.close() // before the goodbye, so that nobody attaches again
-	err := k.gate.Close(ctx)
+	err := k.closeFaces(ctx)
 	k.serving.Wait()
 	return errors.Join(err, k.closeParts(ctx))
+}
+
+// closeFaces ends all connections. HTTP sessions end when the gateway takes
+// their places away, and the gateway waits for them.
+func (k *Kernel) closeFaces(ctx context.Context) error {
+	var ending sync.WaitGroup
+	var err error
+	if k.http != nil {
+		ending.Go(func() { err = k.http.Close(ctx) })
+	}
+	gone := k.gate.Close(ctx)
+	ending.Wait()
+	return errors.Join(gone, err)
 }
 
 // endWork ends tasks and terminals, and then every process that is left.
@@ -332,6 +358,9 @@ func (k *Kernel) abort(cause error) {
 	}
 	if k.socket != nil && k.socket.l != nil {
 		k.socket.close()
+	}
+	if k.http != nil {
+		k.http.Close(context.Background()) // nobody is in it yet
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"shoal.dev/shoal/link"
+	"shoal.dev/shoal/mcphttp"
 )
 
 // Options say what a kernel is to be. Paths is required.
@@ -18,6 +19,11 @@ type Options struct {
 	// NATS is the loopback address of the event bus for outside subscribers;
 	// empty means none.
 	NATS string
+	// MCPHTTP is the loopback address on which MCP is served over HTTP; empty
+	// means none.
+	MCPHTTP string
+	// HTTP has the limits of that server; what is left out is as usual.
+	HTTP mcphttp.Options
 	// RequireToken refuses clients without a token.
 	RequireToken bool
 	// SocketGroup lets the members of a group connect.

@@ -180,8 +180,8 @@ func (k *Kernel) newDeps() *actors.Deps {
 }
 
 func (k *Kernel) newGateway() error {
-	server, err := mcp.NewServer(mcp.Options{Version: link.Version(), Log: k.log, Go: k.sys.Go})
-	if err != nil {
+	var err error
+	if k.mcp, err = mcp.NewServer(mcp.Options{Version: link.Version(), Log: k.log, Go: k.sys.Go}); err != nil {
 		return err
 	}
 	env, home := k.ownerEnv()
@@ -195,7 +195,7 @@ func (k *Kernel) newGateway() error {
 			Tasks: k.sys.PID("kernel/" + actors.TasksName), Plans: k.sys.PID("kernel/" + actors.PlansName),
 			PTYs: k.sys.PID("kernel/ptys"),
 		},
-		MCP: server, Version: link.Version(), KernelID: k.id, OwnerUID: os.Getuid(),
+		MCP: k.mcp, Version: link.Version(), KernelID: k.id, OwnerUID: os.Getuid(),
 		OwnerEnv: env, OwnerHome: home, Tokens: token.Open(k.o.Paths.StateDir), RequireToken: k.o.RequireToken,
 		AnyUID: k.o.SocketGroup != "", Caps: k.caps, Info: k.info, Fresh: k.deps.ReadFresh, Jobs: k.tasks.Watch,
 		Shutdown: func() { k.stopOnce.Do(func() { close(k.stopping) }) },
@@ -226,7 +226,7 @@ func (k *Kernel) info() any {
 		Version: link.Version(), ProtocolVersion: messages.ProtocolVersion, KernelID: k.id, PID: os.Getpid(),
 		Socket: k.o.Paths.Socket, StateDir: k.o.Paths.StateDir, StartedNS: k.started.UnixNano(),
 		UptimeMS: time.Since(k.started).Milliseconds(), Connections: k.gate.Connections(),
-		LiveTasks: k.tasks.Live(), NATS: k.bus.Addr(),
+		LiveTasks: k.tasks.Live(), NATS: k.bus.Addr(), MCPHTTP: k.HTTPAddr(),
 	}
 }
 

@@ -33,6 +33,14 @@ type Streams interface {
 	SendFor(request json.RawMessage, frame []byte) error
 }
 
+// Losing may be implemented by a Conn whose requests can lose their callers one
+// by one, as HTTP's do. Serve gives it a function to say so by: an execution
+// becomes a task, as when it is cancelled, but is answered, for its caller may
+// come back for the answer.
+type Losing interface {
+	OnLoss(lose func(request json.RawMessage))
+}
+
 // Call is a kernel call that has been handed over and whose answer is awaited.
 type Call interface {
 	// Wait gives the answer. It returns early when ctx ends; its result is then
@@ -42,6 +50,11 @@ type Call interface {
 	// It comes at most once, while Wait may be running, and does not block.
 	Abandon()
 }
+
+// Releaser may be implemented by a Call: Release says that the caller has left but
+// may come back, which spends the wait budget and leaves the answer to be given.
+// It comes at most once, before Abandon if at all, and does not block.
+type Releaser interface{ Release() }
 
 // Backend is the kernel as one attached connection sees it.
 type Backend interface {

@@ -32,6 +32,9 @@ func (s *Server) Serve(ctx context.Context, c Conn, b Backend) error {
 	p.session = s.newSession(p)
 	p.subs.all = map[followed]*subscription{}
 	p.marks.last = map[string]uint64{}
+	if l, ok := c.(Losing); ok {
+		l.OnLoss(p.lose)
+	}
 	unwatch := context.AfterFunc(ctx, p.interrupt)
 	err := p.read(calls)
 	unwatch()
@@ -65,6 +68,7 @@ type peer struct {
 type job struct {
 	run     func(ctx context.Context) (json.RawMessage, *messages.Error)
 	abandon func()          // says that the caller is gone; may be nil
+	release func()          // says that it may come back for the answer; may be nil
 	token   json.RawMessage // of the progress that the caller wants; may be nil
 	after   func()          // once the answer is sent, or will not be; may be nil
 	inOrder bool            // what is written after it had better wait for it
@@ -79,6 +83,7 @@ type openCall struct {
 	job      job
 	cancel   context.CancelFunc
 	gone     bool // guarded by peer.mu: cancelled or abandoned
+	lost     bool // guarded by peer.mu: its caller has left, but may come back
 	finished chan struct{}
 }
 
@@ -264,6 +269,18 @@ func (p *peer) cancelCall(id []byte) {
 	}
 	p.mu.Unlock()
 	leave(gone)
+}
+
+// lose spends the wait budgets of the calls of that id, which are answered.
+func (p *peer) lose(id json.RawMessage) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for o := range p.open {
+		if !o.gone && !o.lost && o.job.release != nil && sameID(o.id, id) {
+			o.lost = true
+			o.job.release() // does not block
+		}
+	}
 }
 
 // leave tells calls that nobody waits for them any more.

@@ -24,19 +24,23 @@ type work struct {
 
 // handover is the kernel call that somebody waits for at the moment.
 type handover struct {
-	mu   sync.Mutex
-	call Call
-	left bool
+	mu       sync.Mutex
+	call     Call
+	left     bool
+	released bool // the caller may come back
 }
 
 // to makes call the one that is waited for.
 func (h *handover) to(call Call) {
 	h.mu.Lock()
 	h.call = call
-	left := h.left
+	left, released := h.left, h.released
 	h.mu.Unlock()
-	if left {
+	switch {
+	case left:
 		call.Abandon()
+	case released:
+		release(call)
 	}
 }
 
@@ -48,6 +52,21 @@ func (h *handover) abandon() {
 	h.mu.Unlock()
 	if call != nil {
 		call.Abandon()
+	}
+}
+
+// release says that the caller may come back for the answer.
+func (h *handover) release() {
+	h.mu.Lock()
+	h.released = true
+	call := h.call
+	h.mu.Unlock()
+	release(call)
+}
+
+func release(call Call) {
+	if r, ok := call.(Releaser); ok {
+		r.Release()
 	}
 }
 
@@ -71,7 +90,7 @@ func (p *peer) callTool(req request) (job, *messages.Error) {
 	}
 	j := job{token: w.about.meta.token, after: w.done}
 	if t.executes() {
-		j.abandon = w.call.abandon
+		j.abandon, j.release = w.call.abandon, w.call.release
 	}
 	if state := member(req.params, "requestState"); state != nil && req.meta.stateless {
 		if asked, known := p.s.questions.take(unquote(state), w.question()); known {

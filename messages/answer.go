@@ -53,6 +53,7 @@ type KernelInfo struct {
 	Connections     int    `json:"connections"`
 	LiveTasks       int    `json:"live_tasks"`
 	NATS            string `json:"nats,omitempty"`
+	MCPHTTP         string `json:"mcp_http,omitempty"`
 }
 
 // EnvView is the environment of a session as far as it is shown: Names in

@@ -81,7 +81,10 @@ type ExecResult struct {
 
 // AbandonExec says that nobody waits for the call any more; it counts as its
 // wait budget spent.
-type AbandonExec struct{ Key string }
+type AbandonExec struct {
+	Key    string
+	Answer bool // the caller may come back: it is answered all the same
+}
 
 // Reply pairs AbandonExec with its answer.
 func (AbandonExec) Reply(Done) {}

@@ -91,6 +91,7 @@ func parse(args []string, stdout, stderr io.Writer) (flags, error) {
 	set.StringVar(&socket, "socket", "", "socket `PATH` (default $SHOAL_SOCKET, else derived from the state directory)")
 	set.StringVar(&f.options.Policy, "policy", "", "policy `FILE` (default policy.toml in the configuration directory, if it exists)")
 	set.StringVar(&f.options.NATS, "nats", "", "loopback `ADDR` for event subscribers, such as 127.0.0.1:0 (default: none)")
+	set.StringVar(&f.options.MCPHTTP, "mcp-http", "", "loopback `ADDR` on which MCP is served over HTTP, such as 127.0.0.1:8420, with bearer tokens (default: none)")
 	set.BoolVar(&f.options.RequireToken, "require-token", false, "refuse clients without a token")
 	set.StringVar(&f.options.SocketGroup, "socket-group", "", "let members of `GROUP` connect")
 	set.StringVar(&f.options.PTYEngine, "pty-engine", "", "`ENGINE` that draws terminals: own, or xvt for charmbracelet/x/vt (default own)")
@@ -145,6 +146,7 @@ func (f *flags) successorArgs() []string {
 	}
 	add("--policy", f.options.Policy)
 	add("--nats", f.options.NATS)
+	add("--mcp-http", f.options.MCPHTTP)
 	add("--socket-group", f.options.SocketGroup)
 	add("--pty-engine", f.options.PTYEngine)
 	if f.options.RequireToken {

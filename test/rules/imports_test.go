@@ -39,6 +39,7 @@ var allowed = map[string][]string{
 	"client":             {"messages", "wire", "link"},
 	"mcp":                {"messages"},
 	"token":              {},
+	"mcphttp":            {"messages", "wire", "mcp"},
 	"gateway":            {"messages", "supervisor", "wire", "mcp", "token", "lang/effect"},
 	"cmd/shoal-kernel":   {"kernel", "link"},
 	"cmd/shoal-mcp":      {"link"},
