@@ -13,7 +13,6 @@ import (
 	"shoal.dev/shoal/lang/effect"
 	"shoal.dev/shoal/leash"
 	"shoal.dev/shoal/messages"
-	"shoal.dev/shoal/supervisor"
 )
 
 // openTimeout bounds the start of a terminal's program.
@@ -155,7 +154,8 @@ func (h *sessionHost) startTerminal(m messages.OpenTerminal, effects []effect.Ef
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
 	defer cancel()
-	opened, err := supervisor.Ask(ctx, h.d.Sys, h.d.pid("ptys"), messages.Request[messages.PTYOpened](req))
+	req.Key = m.Key + numKey(num)
+	opened, err := askAgain(ctx, h.d.Sys, h.d.pid("ptys"), messages.Request[messages.PTYOpened](req))
 	refusal := asRefusal(err, "the terminal's start was lost; pty.list shows what is there")
 	ok := refusal == nil
 	entry.OK, entry.Status = &ok, messages.EntryDone

@@ -69,6 +69,8 @@ type OpenPTY struct {
 	Record, RecordInput bool
 	// Limit is how many terminals the principal may have; 0: as many as fit.
 	Limit int
+	// Key names the call: asked again under it, it opens nothing new.
+	Key string
 }
 
 // Reply pairs OpenPTY with its answer.

@@ -28,7 +28,7 @@ func (a *registryActor) Receive(ctx actor.Context) {
 	case *actor.Started:
 		a.respawn(ctx)
 	case messages.OpenPTY:
-		a.later(ctx, func() any { return answer(a.reg.Open(msg)) })
+		a.open(ctx, msg)
 	case messages.ListPTYs:
 		a.later(ctx, func() any { return a.reg.List(msg.Session) })
 	case messages.ClosePTYs:
@@ -45,12 +45,23 @@ func (a *registryActor) Receive(ctx actor.Context) {
 	case messages.RecordPTY:
 		a.pass(ctx, msg.PTY, msg.Session)
 	case messages.ClosePTY:
-		if c := a.reg.closingBy(msg.Key); c != nil {
-			a.later(ctx, func() any { return c.wait() })
+		if a.reg.known(msg.Key) {
+			c, _ := a.reg.begin(msg.Key)
+			a.later(ctx, c.wait)
 			return
 		}
 		a.pass(ctx, msg.PTY, msg.Session)
 	}
+}
+
+// open opens a terminal, once per key.
+func (a *registryActor) open(ctx actor.Context, msg messages.OpenPTY) {
+	c, first := a.reg.begin(msg.Key)
+	if !first {
+		a.later(ctx, c.wait)
+		return
+	}
+	a.later(ctx, func() any { return c.end(answer(a.reg.Open(msg))) })
 }
 
 // respawn gives every open terminal its actor again.
@@ -172,10 +183,14 @@ func (t *terminal) send(ctx actor.Context, msg messages.SendPTY) {
 // close ends the terminal, and then the actor.
 func (t *terminal) close(ctx actor.Context, key string) {
 	self, sys, reg, id := ctx.Self(), t.sys, t.reg, t.id
-	closing := reg.beginClose(key)
+	c, first := reg.begin(key)
+	if !first {
+		later(sys, ctx.Sender(), c.wait)
+		return
+	}
 	later(sys, ctx.Sender(), func() any {
 		closed, refused := reg.Close(context.Background(), id)
 		sys.Root().Stop(self)
-		return closing.end(answer(closed, refused))
+		return c.end(answer(closed, refused))
 	})
 }

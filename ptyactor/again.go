@@ -12,8 +12,8 @@ import (
 const (
 	// sendsMax is how many sends of each connection are remembered.
 	sendsMax = 64
-	// closingsMax is how many closes are.
-	closingsMax = 256
+	// callsMax is how many opens and closes are.
+	callsMax = 256
 )
 
 // sends are the newest sends of one connection.
@@ -63,44 +63,47 @@ func (h *Host) rememberLocked(req messages.SendPTY, finish finishSend) finishSen
 	return shared
 }
 
-// closing is a call that closes a terminal.
-type closing struct {
+// call opens or closes a terminal.
+type call struct {
 	done   chan struct{}
 	answer any
 }
 
-// beginClose notes a call that is about to close a terminal; an empty key is
-// not remembered.
-func (r *Registry) beginClose(key string) *closing {
-	c := &closing{done: make(chan struct{})}
-	if key == "" {
-		return c
-	}
+// begin is the call of that key, and whether it is the first of it; an empty key
+// is not remembered.
+func (r *Registry) begin(key string) (c *call, first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.keys) >= closingsMax {
-		delete(r.closings, r.keys[0])
+	if c := r.calls[key]; c != nil {
+		return c, false
+	}
+	c = &call{done: make(chan struct{})}
+	if key == "" {
+		return c, true
+	}
+	if len(r.keys) >= callsMax {
+		delete(r.calls, r.keys[0])
 		r.keys = r.keys[1:]
 	}
-	r.closings[key], r.keys = c, append(r.keys, key)
-	return c
+	r.calls[key], r.keys = c, append(r.keys, key)
+	return c, true
 }
 
-// closingBy is the close that has come before under the same key.
-func (r *Registry) closingBy(key string) *closing {
+// known reports whether a call of that key has begun.
+func (r *Registry) known(key string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.closings[key]
+	return r.calls[key] != nil
 }
 
 // end answers the call, and all that repeat it.
-func (c *closing) end(answer any) any {
+func (c *call) end(answer any) any {
 	c.answer = answer
 	close(c.done)
 	return answer
 }
 
-func (c *closing) wait() any {
+func (c *call) wait() any {
 	<-c.done
 	return c.answer
 }

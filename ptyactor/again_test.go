@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -57,5 +58,31 @@ func TestCloseIsAnsweredAgain(t *testing.T) {
 	req.Key = "c1/10"
 	if _, err := ask(t, k, req); code(err) != messages.CodeUnknownPTY {
 		t.Errorf("another close: %v", err)
+	}
+}
+
+// An open that is asked again opens nothing new, whatever becomes of the actor
+// that was asked; another one does.
+func TestOpenIsAnsweredAgain(t *testing.T) {
+	k := newKit(t)
+	req := request(t, "cat")
+	req.Key = "c1/1"
+	first := must(t, k, req)
+	k.sys.Kill("ptys")
+	var again messages.PTYOpened
+	within(t, 10*time.Second, "it answers again", func() bool {
+		var err error
+		again, err = ask(t, k, req)
+		return err == nil
+	})
+	if diff := cmp.Diff(first, again); diff != "" {
+		t.Error(diff)
+	}
+	req.Key = "c1/2"
+	if other := must(t, k, req); other.PTY == first.PTY {
+		t.Errorf("another open got %s again", other.PTY)
+	}
+	if n := len(must(t, k, messages.ListPTYs{Session: testSession}).PTYs); n != 2 {
+		t.Errorf("%d terminals, want 2", n)
 	}
 }

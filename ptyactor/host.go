@@ -56,6 +56,9 @@ type Host struct {
 	outAt     time.Time // of the last output
 	changedAt time.Time // of the last visible change that somebody looked at
 	version   uint64
+	frame     *screen.Frame // shown while the program draws the next, until frameEnd
+	frameEnd  time.Time
+	frameOver *time.Timer
 	waits     map[*waiter]struct{}
 	readers   map[string]uint64
 	openLine  int // bytes of the line being typed
@@ -147,6 +150,7 @@ func (h *Host) feed(b []byte) {
 	h.screen.Write(b)
 	replies := h.screen.Replies()
 	h.outAt = time.Now()
+	h.holdLocked()
 	for w := range h.waits {
 		w.output(h.outAt)
 	}
@@ -186,6 +190,7 @@ func (h *Host) reap() {
 	h.record.end(exit)
 	h.mu.Lock()
 	h.exit = exit
+	h.frame = nil // what it left undone is its last picture
 	h.checkLocked()
 	if h.notice != nil {
 		h.notice.Stop()
@@ -238,6 +243,54 @@ func (h *Host) Recorded() (messages.PTYRecording, *messages.Error) {
 	return now, nil
 }
 
+// syncMax is how long a program may hold its output together.
+const syncMax = 150 * time.Millisecond
+
+// holdLocked notes the picture that is shown while output is held together, and
+// when that ends at the latest.
+func (h *Host) holdLocked() {
+	f := h.screen.Frame()
+	if f == h.frame {
+		return
+	}
+	h.frame = f
+	if h.frameOver != nil {
+		h.frameOver.Stop()
+	}
+	if f != nil {
+		h.frameEnd = h.outAt.Add(syncMax)
+		h.frameOver = time.AfterFunc(syncMax, h.frameIsOver)
+	}
+}
+
+// frameIsOver shows what there is of a picture whose end does not come.
+func (h *Host) frameIsOver() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.checkLocked()
+	h.noticeLocked()
+}
+
+// heldLocked is for how long yet a whole picture stands for the one that is being
+// drawn.
+func (h *Host) heldLocked(now time.Time) time.Duration {
+	if h.frame == nil {
+		return 0
+	}
+	return h.frameEnd.Sub(now)
+}
+
+// pictureLocked is what is shown: the screen, or the last whole picture of it.
+func (h *Host) pictureLocked(withRuns bool) (shot *screen.Snapshot, runs []screen.Run) {
+	if h.heldLocked(time.Now()) > 0 {
+		return h.frame.Snapshot, h.frame.Runs
+	}
+	if withRuns {
+		runs = h.screen.Runs()
+	}
+	return h.screen.Snapshot(), runs
+}
+
 // Snapshot is what the terminal shows.
 func (h *Host) Snapshot() *screen.Snapshot {
 	h.mu.Lock()
@@ -245,14 +298,18 @@ func (h *Host) Snapshot() *screen.Snapshot {
 	return h.snapshotLocked()
 }
 
-// snapshotLocked notes when the picture last changed.
+// snapshotLocked is what is shown; it notes when that last changed.
 func (h *Host) snapshotLocked() *screen.Snapshot {
-	shot := h.screen.Snapshot()
+	shot, _ := h.pictureLocked(false)
+	h.lookedLocked(shot)
+	return shot
+}
+
+func (h *Host) lookedLocked(shot *screen.Snapshot) {
 	if shot.Version != h.version {
 		h.version = shot.Version
 		h.changedAt = h.outAt
 	}
-	return shot
 }
 
 // noticeLocked arms the notice of change: at most one in publishEvery, and
@@ -282,8 +339,9 @@ func (h *Host) tell() {
 }
 
 // Resize gives the terminal another size: device first, then screen, so that
-// the program's repaint meets the new grid.
-func (h *Host) Resize(cols, rows int) (messages.PTYResized, *messages.Error) {
+// the program's repaint meets the new grid. Charge is asked for the cells that it
+// gains, or told of those that it loses, with a minus; it must not call the host.
+func (h *Host) Resize(cols, rows int, charge func(cells int) *messages.Error) (messages.PTYResized, *messages.Error) {
 	for name, n := range map[string]int{"cols": cols, "rows": rows} {
 		if n < 1 || n > messages.PTYSideMax {
 			return messages.PTYResized{}, messages.Errorf(messages.CodeInvalidParams, "%s: want 1 to %d, got %d", name, messages.PTYSideMax, n)
@@ -294,8 +352,13 @@ func (h *Host) Resize(cols, rows int) (messages.PTYResized, *messages.Error) {
 	if h.gone {
 		return messages.PTYResized{}, unknown(h.id)
 	}
+	before := h.snapshotLocked()
+	if bad := charge(cols*rows - before.Cols*before.Rows); bad != nil {
+		return messages.PTYResized{}, bad
+	}
 	h.dev.setSize(cols, rows) // fails only when the child is gone
 	h.screen.Resize(cols, rows)
+	h.holdLocked()
 	h.record.size(cols, rows)
 	h.outAt = time.Now()
 	h.checkLocked()
@@ -342,7 +405,7 @@ func (h *Host) queue(req messages.SendPTY) (finishSend, *messages.Error) {
 	var wait *waiter
 	if req.Wait != nil {
 		var err *messages.Error
-		if wait, err = h.newWaiterLocked(*req.Wait, &sentInput{shot: h.snapshotLocked(), first: h.firstLineLocked(), echo: printable(items)}); err != nil {
+		if wait, err = h.newWaiterLocked(*req.Wait, &sentInput{shot: h.snapshotLocked(), echo: printable(items)}); err != nil {
 			return nil, err
 		}
 	}
@@ -433,7 +496,8 @@ func (h *Host) screenAfter(ctx context.Context, w *waiter, reader string, attrs 
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := h.snapshotLocked()
+	s, pictured := h.pictureLocked(attrs)
+	h.lookedLocked(s)
 	if w != nil && w.shot != nil && !attrs {
 		// What met the conditions, not what came a moment later.
 		s = w.shot
@@ -446,7 +510,7 @@ func (h *Host) screenAfter(ctx context.Context, w *waiter, reader string, attrs 
 	}
 	if attrs {
 		runs := make([]messages.PTYRun, 0)
-		for _, r := range h.screen.Runs() {
+		for _, r := range pictured {
 			runs = append(runs, messages.PTYRun(r))
 		}
 		out.PTYAttrs = &messages.PTYAttrs{Runs: runs}
@@ -460,12 +524,6 @@ func (h *Host) screenAfter(ctx context.Context, w *waiter, reader string, attrs 
 		h.readers[reader] = s.Version
 	}
 	return out
-}
-
-// firstLineLocked is the absolute number of the screen's top line.
-func (h *Host) firstLineLocked() int64 {
-	_, _, next := h.screen.Scrollback(0, 0)
-	return next
 }
 
 // row is the terminal in a list.
@@ -496,8 +554,10 @@ func (h *Host) Close(ctx context.Context) *messages.PTYExit {
 		h.dev.tree.Drop()
 		h.record.close()
 		h.mu.Lock()
-		if h.notice != nil {
-			h.notice.Stop()
+		for _, timer := range []*time.Timer{h.notice, h.frameOver} {
+			if timer != nil {
+				timer.Stop()
+			}
 		}
 		h.mu.Unlock()
 		close(h.closed)

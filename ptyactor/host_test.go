@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"runtime"
 	"strings"
 	"testing"
@@ -269,16 +270,16 @@ func TestFloodKeepsReadsFast(t *testing.T) {
 	r := newRegistry(t, Config{})
 	h := start(t, r, "yes")
 	until(t, h, messages.PTYWait{Regex: ptr(`(?s)^(y\n){23}`), TimeoutMS: 15000})
-	var worst time.Duration
+	var took []time.Duration
 	for range 50 {
 		began := time.Now()
 		h.Read(context.Background(), messages.ReadPTY{PTY: h.id})
-		worst = max(worst, time.Since(began))
+		took = append(took, time.Since(began))
 		<-time.After(2 * time.Millisecond)
 	}
-	t.Logf("slowest read %v", worst)
-	if worst > time.Second {
-		t.Errorf("a read took %v", worst)
+	slices.Sort(took)
+	if middle, worst := took[len(took)/2], took[len(took)-1]; middle > 50*time.Millisecond || worst > time.Second {
+		t.Errorf("a read takes %v, the slowest %v", middle, worst)
 	}
 	began := time.Now()
 	r.Close(context.Background(), h.id)

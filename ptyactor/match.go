@@ -10,16 +10,15 @@ import (
 // sentInput is what a send knew when it typed: what was shown, and which
 // characters the terminal is going to echo.
 type sentInput struct {
-	shot  *screen.Snapshot
-	first int64 // absolute number of its top line
-	echo  []rune
+	shot *screen.Snapshot
+	echo []rune
 }
 
 // shows reports whether find finds something that counts. Without a send
 // everything on the screen does. With one, a match needs a cell that was not
 // there before and is not the echo of what was typed.
-func (w *waiter) shows(shot *screen.Snapshot, first int64, find func(text string, from int) (int, int, bool)) bool {
-	text, counts := joined(shot, w.sent, first)
+func (w *waiter) shows(shot *screen.Snapshot, find func(text string, from int) (int, int, bool)) bool {
+	text, counts := joined(shot, w.sent)
 	for from := 0; from <= len(text); {
 		start, end, ok := find(text, from)
 		if !ok {
@@ -40,7 +39,7 @@ func (w *waiter) shows(shot *screen.Snapshot, first int64, find func(text string
 
 // joined is the screen as one text, soft-wrapped lines put together, and for
 // each byte whether it is news.
-func joined(shot *screen.Snapshot, sent *sentInput, first int64) (string, []bool) {
+func joined(shot *screen.Snapshot, sent *sentInput) (string, []bool) {
 	var b strings.Builder
 	var counts []bool
 	var before [][]rune
@@ -49,7 +48,7 @@ func joined(shot *screen.Snapshot, sent *sentInput, first int64) (string, []bool
 		echo = sent.echo
 		before = make([][]rune, len(shot.Lines))
 		for y := range before {
-			before[y] = oldLine(shot, sent, first, y)
+			before[y] = oldLine(shot, sent, y)
 		}
 	}
 	for y, line := range shot.Lines {
@@ -79,13 +78,13 @@ func joined(shot *screen.Snapshot, sent *sentInput, first int64) (string, []bool
 
 // oldLine is what stood on row y when the send was made: the same line of
 // output, if it has scrolled.
-func oldLine(shot *screen.Snapshot, sent *sentInput, first int64, y int) []rune {
+func oldLine(shot *screen.Snapshot, sent *sentInput, y int) []rune {
 	if shot.AltScreen != sent.shot.AltScreen {
 		return nil
 	}
 	old := y
 	if !shot.AltScreen {
-		old = int(first + int64(y) - sent.first)
+		old = int(shot.Top + int64(y) - sent.shot.Top)
 	}
 	if old < 0 || old >= len(sent.shot.Lines) {
 		return nil

@@ -45,9 +45,9 @@ type Registry struct {
 	cells  int
 	perWho map[messages.Principal]int
 	ended  bool
-	// closings are the newest calls that closed a terminal, by their keys.
-	closings map[string]*closing
-	keys     []string // oldest first
+	// calls are the newest that opened or closed a terminal, by their keys.
+	calls map[string]*call
+	keys  []string // oldest first
 }
 
 // NewRegistry returns an empty registry.
@@ -61,7 +61,7 @@ func NewRegistry(cfg Config) *Registry {
 	if cfg.Max <= 0 {
 		cfg.Max = messages.PTYTotalMax
 	}
-	return &Registry{cfg: cfg, hosts: map[messages.PTYID]*Host{}, perWho: map[messages.Principal]int{}, closings: map[string]*closing{}}
+	return &Registry{cfg: cfg, hosts: map[messages.PTYID]*Host{}, perWho: map[messages.Principal]int{}, calls: map[string]*call{}}
 }
 
 // Open starts a terminal. It blocks for as long as starting a process takes.
@@ -186,21 +186,19 @@ func (r *Registry) visible(id messages.PTYID, session messages.SessionName) (*Ho
 
 // Resize changes a terminal's size within the limit of cells.
 func (r *Registry) Resize(h *Host, cols, rows int) (messages.PTYResized, *messages.Error) {
-	before := h.Snapshot()
-	delta := cols*rows - before.Cols*before.Rows
+	return h.Resize(cols, rows, r.charge)
+}
+
+// charge takes cells for a terminal that grows, if there are any, or gives them
+// back.
+func (r *Registry) charge(cells int) *messages.Error {
 	r.mu.Lock()
-	if delta > 0 && r.cells+delta > cellsMax {
-		defer r.mu.Unlock()
-		return messages.PTYResized{}, quota("terminal cells", cellsMax, r.cells)
+	defer r.mu.Unlock()
+	if cells > 0 && r.cells+cells > cellsMax {
+		return quota("terminal cells", cellsMax, r.cells)
 	}
-	r.mu.Unlock()
-	out, bad := h.Resize(cols, rows)
-	if bad == nil {
-		r.mu.Lock()
-		r.cells += delta
-		r.mu.Unlock()
-	}
-	return out, bad
+	r.cells += cells
+	return nil
 }
 
 // List is the terminals of a session, ascending.

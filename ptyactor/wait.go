@@ -13,9 +13,6 @@ import (
 // sendSettle is when stability begins to count after a send that has no output.
 const sendSettle = 150 * time.Millisecond
 
-// syncMax is how long a program may hold its output together.
-const syncMax = 150 * time.Millisecond
-
 // waiter is a call that waits for conditions. It is checked after every piece
 // of output, so that nothing shown in between is missed.
 type waiter struct {
@@ -101,7 +98,7 @@ func (h *Host) checkLocked() {
 func (h *Host) tryLocked(w *waiter, now time.Time) {
 	shot := h.snapshotLocked()
 	stableIn := h.stableInLocked(w, now)
-	rules, met := w.hold(shot, h.firstLineLocked(), stableIn <= 0, h.exit != nil)
+	rules, met := w.hold(shot, stableIn <= 0, h.exit != nil)
 	left := w.began.Add(time.Duration(w.cond.TimeoutMS) * time.Millisecond).Sub(now)
 	switch {
 	case met:
@@ -131,15 +128,11 @@ func (h *Host) stableInLocked(w *waiter, now time.Time) time.Duration {
 		from = w.calm
 	}
 	rest := from.Add(time.Duration(*w.cond.StableMS) * time.Millisecond).Sub(now)
-	if h.screen.Modes().Synchronized {
-		// The program is in the middle of drawing, unless it forgot to say so.
-		rest = max(rest, h.outAt.Add(syncMax).Sub(now))
-	}
-	return rest
+	return max(rest, h.heldLocked(now))
 }
 
 // hold names the conditions and reports whether all of them hold.
-func (w *waiter) hold(shot *screen.Snapshot, first int64, stable, exited bool) (rules []string, met bool) {
+func (w *waiter) hold(shot *screen.Snapshot, stable, exited bool) (rules []string, met bool) {
 	met = true
 	check := func(rule string, ok bool) {
 		rules = append(rules, rule)
@@ -155,10 +148,10 @@ func (w *waiter) hold(shot *screen.Snapshot, first int64, stable, exited bool) (
 		check("exit", exited)
 	}
 	if met && w.cond.Text != nil {
-		check("text", w.shows(shot, first, w.findText))
+		check("text", w.shows(shot, w.findText))
 	}
 	if met && w.regex != nil {
-		check("regex", w.shows(shot, first, w.findRegex))
+		check("regex", w.shows(shot, w.findRegex))
 	}
 	return rules, met
 }

@@ -1,5 +1,8 @@
 package screen
 
+// synchronized is the mode that holds output together.
+const synchronized = 2026
+
 // modes are the settings of a terminal that programs switch.
 type modes struct {
 	autowrap, reverseWrap, origin, insert, newline bool
@@ -65,7 +68,7 @@ func (m *modes) flag(mode int) *bool {
 		return &m.mouseURXVT
 	case 2004:
 		return &m.paste
-	case 2026:
+	case synchronized:
 		return &m.sync
 	}
 	return nil

@@ -10,6 +10,9 @@ type Screen interface {
 	Resize(cols, rows int)
 	// Snapshot is what is shown now, cached until something visible changes.
 	Snapshot() *Snapshot
+	// Frame is the picture from before synchronized output began, which lasts; nil
+	// when no output is being held together.
+	Frame() *Frame
 	// Runs are the cells with colours and styles, by row and column.
 	Runs() []Run
 	// Modes are the settings that decide how input is encoded.
@@ -44,6 +47,8 @@ type Snapshot struct {
 	Mouse      bool
 	Paste      bool
 	Scrollback int
+	// Top is the absolute number of the main screen's first line.
+	Top int64
 	// Version rises with every visible change.
 	Version uint64
 

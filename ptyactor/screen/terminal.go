@@ -28,6 +28,7 @@ type terminal struct {
 
 	dirty  bool
 	shot   *Snapshot
+	frames frames
 	faults int
 	buf    []byte
 	runs   []styleRun
@@ -64,6 +65,7 @@ func (t *terminal) reset() {
 	t.pen, t.protect, t.last, t.style = look{}, false, 0, steadyBlock
 	t.sets, t.tabs, t.saved, t.mode = charsets{}, defaultTabs(), [2]savedState{}, newModes()
 	t.answers.colours = nil
+	t.frames.drop()
 	t.dirty = true
 }
 
@@ -71,6 +73,7 @@ func (t *terminal) reset() {
 // program that many terminals share.
 func (t *terminal) Write(p []byte) {
 	t.dirty = true
+	t.frames.wrote()
 	defer func() {
 		if recover() != nil {
 			t.rebuild()
@@ -270,8 +273,8 @@ func (t *terminal) Snapshot() *Snapshot {
 	}
 	s := &Snapshot{Cols: t.cols, Rows: t.rows, Row: t.y, Col: t.x, Hidden: t.mode.hidden, Title: t.answers.title,
 		AltScreen: t.alt(), Mouse: t.mode.mouse != 0, Paste: t.mode.paste,
-		Scrollback: t.back.len(),
-		Lines:      make([]string, t.rows), Wrapped: make([]bool, t.rows), styles: make([]uint64, t.rows)}
+		Scrollback: t.back.len(), Top: t.back.next,
+		Lines: make([]string, t.rows), Wrapped: make([]bool, t.rows), styles: make([]uint64, t.rows)}
 	for y := range s.Lines {
 		l := t.g.row(y)
 		t.render(l)
@@ -293,6 +296,16 @@ func (t *terminal) render(l *line) {
 		l.text = string(t.buf)
 	}
 	l.style, l.fresh = l.digest(t.cols), true
+}
+
+// Frame implements Screen.
+func (t *terminal) Frame() *Frame { return t.frames.held }
+
+// frame is the picture in the middle of a write.
+func (t *terminal) frame() *Frame {
+	f := &Frame{t.Snapshot(), t.Runs()}
+	t.dirty = true
+	return f
 }
 
 // Runs implements Screen.

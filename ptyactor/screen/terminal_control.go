@@ -312,6 +312,9 @@ func (t *terminal) eraseRows(from, to int, erase eraser) {
 
 // privateMode sets or resets a DEC mode; unknown ones are ignored.
 func (t *terminal) privateMode(mode int, on bool) {
+	if mode == synchronized {
+		t.frames.mark(on, t.frame)
+	}
 	if f := t.mode.flag(mode); f != nil {
 		*f = on
 		return

@@ -10,6 +10,7 @@ func (t *terminal) Resize(cols, rows int) {
 		return
 	}
 	t.dirty = true
+	t.frames.drop()
 	defer func() {
 		if recover() != nil {
 			t.cols, t.rows = cols, rows

@@ -40,6 +40,7 @@ type xvt struct {
 
 	dirty  bool
 	shot   *Snapshot
+	frames frames
 	faults int
 	buf    []byte
 }
@@ -85,12 +86,14 @@ func (x *xvt) forget() {
 	x.tabs = defaultTabs()
 	x.sets, x.saved, x.mode = charsets{}, [2]savedCursor{}, newModes()
 	x.answers.colours, x.sgr, x.pen, x.mainWrapped = nil, "", "", nil
+	x.frames.drop()
 	x.dirty = true
 }
 
 // Write implements Screen.
 func (x *xvt) Write(p []byte) {
 	x.dirty = true
+	x.frames.wrote()
 	for len(p) > 0 {
 		p = p[x.step(p):]
 	}
@@ -338,8 +341,8 @@ func (x *xvt) Snapshot() *Snapshot {
 	}
 	s := &Snapshot{Cols: x.cols, Rows: x.rows, Hidden: x.mode.hidden, Title: x.answers.title,
 		AltScreen: x.alt(), Mouse: x.mode.mouse != 0, Paste: x.mode.paste,
-		Scrollback: x.back.len(),
-		Lines:      make([]string, x.rows), Wrapped: append([]bool(nil), x.wrapped...)}
+		Scrollback: x.back.len(), Top: x.back.next,
+		Lines: make([]string, x.rows), Wrapped: append([]bool(nil), x.wrapped...)}
 	for y := range s.Lines {
 		s.Lines[y] = x.line(y)
 	}
@@ -348,6 +351,16 @@ func (x *xvt) Snapshot() *Snapshot {
 	s.follow(x.shot)
 	x.shot = s
 	return s
+}
+
+// Frame implements Screen.
+func (x *xvt) Frame() *Frame { return x.frames.held }
+
+// frame is the picture in the middle of a write.
+func (x *xvt) frame() *Frame {
+	f := &Frame{x.Snapshot(), x.Runs()}
+	x.dirty = true
+	return f
 }
 
 // Scrollback implements Screen.

@@ -11,6 +11,9 @@ func (x *xvt) Modes() Modes { return x.mode.public() }
 
 // privateMode sets or resets a DEC mode; unknown ones are ignored.
 func (x *xvt) privateMode(mode int, on bool) {
+	if mode == synchronized {
+		x.frames.mark(on, x.frame)
+	}
 	if f := x.mode.flag(mode); f != nil {
 		*f = on
 		return

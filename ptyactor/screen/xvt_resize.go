@@ -9,6 +9,7 @@ func (x *xvt) Resize(cols, rows int) {
 		return
 	}
 	x.dirty = true
+	x.frames.drop()
 	defer func() {
 		if recover() != nil {
 			x.cols, x.rows = cols, rows

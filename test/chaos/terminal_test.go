@@ -63,6 +63,55 @@ func TestTerminalActorIsKilled(t *testing.T) {
 	v.check(w, opened.At("pid").Int())
 }
 
+// TestTerminalsOpenWhileActorsDie kills the actor above the terminals, and the
+// session's, while terminals are opened. Every call is answered with a terminal
+// of its own, and there are no others.
+func TestTerminalsOpenWhileActorsDie(t *testing.T) {
+	goroutines, descriptors := runtime.NumGoroutine(), kit.Descriptors(os.Getpid())
+	w := kit.NewWorld(t, bin)
+	k, err := kernel.Start(kernel.Options{Paths: w.Paths(), Environ: w.Env, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := w.Raw("s")
+	defer func() {
+		raw.Close()
+		if err := k.Stop(context.Background()); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+		checkNothingLeft(t, w, goroutines, descriptors)
+	}()
+	var open []*kit.Pending
+	for i := range 60 {
+		open = append(open, raw.Start("pty.open", kit.Args{"cmd": "cat"}))
+		switch i % 3 {
+		case 1:
+			k.Actors().Kill("kernel/ptys")
+		case 2:
+			k.Actors().KillStop("kernel/ptys")
+		}
+		if i%10 == 5 {
+			k.Actors().Kill("kernel/sessions/s")
+		}
+	}
+	opened := map[string]bool{}
+	for _, o := range open {
+		opened[o.Must().At("pty_id").Str()] = true
+	}
+	if len(opened) != len(open) {
+		t.Errorf("%d calls opened %d terminals", len(open), len(opened))
+	}
+	listed := raw.Must("pty.list", nil).At("ptys").List()
+	if len(listed) != len(open) {
+		t.Errorf("%d terminals are listed, want %d", len(listed), len(open))
+	}
+	for _, p := range listed {
+		if id := p.At("pty_id").Str(); !opened[id] || !p.At("alive").Bool() {
+			t.Errorf("listed %v", p)
+		}
+	}
+}
+
 // typist types into a terminal.
 type typist struct {
 	t   *testing.T

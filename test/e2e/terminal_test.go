@@ -113,3 +113,34 @@ func TestTerminalSubscription(t *testing.T) {
 		return false
 	})
 }
+
+// All terminals together have so many cells: what would take more is refused,
+// and what is closed or made smaller gives its cells back.
+func TestTerminalCells(t *testing.T) {
+	w := world(t)
+	w.StartKernel()
+	f := w.Facade("main")
+	var open []*console
+	var refused kit.Answer
+	for len(open) < 100 {
+		got := f.Tool("shoal_pty_open", kit.Args{"cmd": "cat", "cols": 1000, "rows": 1000})
+		if got.Code() != 0 {
+			refused = got
+			break
+		}
+		open = append(open, &console{t: t, f: f, id: got.Structured.At("pty_id").Str()})
+	}
+	data := refused.Structured.At("data")
+	if refused.Code() != messages.CodeQuota || data.At("what").Str() != "terminal cells" || data.At("used").Int() != int64(len(open))*1_000_000 || data.At("limit").Int() < data.At("used").Int() {
+		t.Fatalf("%d terminals open, then %v", len(open), refused)
+	}
+	small := openConsole(t, f, kit.Args{"cmd": "cat"})
+	if got := f.Tool("shoal_pty_resize", kit.Args{"pty_id": small.id, "cols": 1000, "rows": 1000}); got.Code() != messages.CodeQuota {
+		t.Errorf("resize beyond the cells: %v", got)
+	}
+	small.send(forText("as before\nas before"), "as before", enter())
+	f.MustTool("shoal_pty_resize", kit.Args{"pty_id": open[0].id, "cols": 80, "rows": 24})
+	f.MustTool("shoal_pty_resize", kit.Args{"pty_id": small.id, "cols": 1000, "rows": 1000})
+	open[1].close()
+	openConsole(t, f, kit.Args{"cmd": "cat", "cols": 1000, "rows": 1000}).close()
+}
