@@ -46,4 +46,5 @@ Work like this.
 - Long work: background:true, or timeout_ms, gives task:N. Read shoal://task/N and shoal://task/N/stdout, subscribe to shoal://task/N, end it with shoal_cancel. timeout_ms never kills, deadline_ms does.
 - No answer or a lost connection: look into shoal_journal before you repeat, or repeat with the same request_id.
 - Programs that need a terminal: shoal_pty_*, with wait instead of polling.
-- Errors are results with isError: code, message, data (hint, span, ref). -32001 the source does not parse; -32002 it raised; -32010 policy refuses; -32011 needs approval; -32012 plan again; -32040 a limit: wait, cancel or close.`
+- Errors are results with isError: code, message, data (hint, span, ref). -32001 the source does not parse; -32002 it raised; -32010 policy refuses; -32011 needs approval; -32012 plan again; -32040 a limit: wait, cancel or close.
+- Where bash would say it otherwise: the hint of -32001 shows the form to write, and shoal://guide holds a table of habits and more examples.`

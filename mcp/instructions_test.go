@@ -41,3 +41,15 @@ func TestExamplesAreArguments(t *testing.T) {
 		}
 	}
 }
+
+// TestGuide: the guide that the instructions name can be read.
+func TestGuide(t *testing.T) {
+	c := dial(t, newFake(), Options{})
+	if !strings.Contains(instructions(), "shoal://guide") {
+		t.Error("the instructions do not name the guide")
+	}
+	reply := c.call("1", "resources/read", `{"uri":"shoal://guide"}`)
+	if at(t, reply, "result", "contents", 0, "text") != guide || at(t, reply, "result", "contents", 0, "mimeType") != "text/markdown" {
+		t.Errorf("got %.200s", reply)
+	}
+}

@@ -23,6 +23,9 @@ func (p *peer) readResource(req request) (job, *messages.Error) {
 	if refusal != nil {
 		return job{}, readError(refusal, stateless)
 	}
+	if t.kind == "guide" {
+		return readGuide(uri), nil
+	}
 	src, refusal := t.source()
 	if refusal != nil {
 		return job{}, readError(refusal, stateless)

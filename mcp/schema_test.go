@@ -127,6 +127,14 @@ func TestDescriptionBudget(t *testing.T) {
 	if total > 8<<10 {
 		t.Errorf("descriptions and instructions take %d bytes", total)
 	}
+	// A token is at least three bytes of such text (3.4 with o200k).
+	tokens := len(instructions())
+	for _, tool := range toolTable() {
+		tokens += len(tool.doc)
+	}
+	if tokens /= 3; tokens >= 2000 {
+		t.Errorf("instructions and descriptions of tools may take %d tokens, want less than 2,000", tokens)
+	}
 	t.Logf("instructions %d bytes, with the descriptions of tools and arguments %d", len(instructions()), total)
 }
 

@@ -24,7 +24,7 @@ const (
 
 // target is what a resource URI names.
 type target struct {
-	kind  string // out val task task/out task/stdout task/stderr plan session pty ptys journal jobs events
+	kind  string // out val task task/out task/stdout task/stderr plan session pty ptys journal jobs guide events
 	id    string // number, hash, plan, view or channel
 	query map[string]string
 }
@@ -42,6 +42,7 @@ var queries = map[string][]string{
 	"pty":         {},
 	"ptys":        {},
 	"jobs":        {},
+	"guide":       {},
 	"journal":     {"since", "until", "head", "principal", "ok", "effects", "limit"},
 	"events":      {"since", "limit"},
 }
@@ -91,7 +92,7 @@ func locate(parts []string) (target, bool) {
 		switch kind {
 		case "pty":
 			return target{kind: "ptys"}, true
-		case "journal", "jobs":
+		case "journal", "jobs", "guide":
 			return target{kind: kind}, true
 		}
 	case 2:

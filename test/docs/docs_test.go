@@ -1,5 +1,5 @@
 // Package docs runs the examples of the documentation: every fenced shoal block
-// of docs/*.md, in which a line "=> value" gives the inline rendering of what
+// of docs/*.md and of the guide for agents, in which a line "=> value" gives the inline rendering of what
 // the lines before it are worth.
 package docs
 
@@ -22,6 +22,7 @@ func TestExamples(t *testing.T) {
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("no pages: %v", err)
 	}
+	pages = append(pages, "../../mcp/guide.md")
 	examples := 0
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
