@@ -12,7 +12,7 @@ import (
 func constructorRows() []functionRow {
 	return []functionRow{
 		{"path(text: str|path)", "A path.", nil, newPath},
-		{"glob(pattern: str, *, hidden: bool = false, follow: bool = false)", "A pattern for paths below the working directory.", globEffects, newGlob},
+		{"glob(pattern: str, *, hidden: bool = false, follow: bool = false)", "A pattern for paths below the working directory; with follow, `**` goes through links, but never in a circle.", globEffects, newGlob},
 		{"regex(pattern: str)", "A regular expression.", nil, newRegex},
 		{"range(a: int, b: int, *, inclusive: bool = false)", "The ints from a up to b.", nil, newRange},
 		{"channel(name: str)", "The session's event channel of that name.", nil, newChannel},

@@ -70,7 +70,7 @@ func (w *globWalk) walk(dir string, parts []string, depth int) error {
 				w.directory(dir)
 				parts = append(parts, "*")
 			}
-			return w.descend(dir, parts[1:], depth)
+			return w.descend(dir, parts[1:], depth, &trail{from: dir})
 		case !hasMeta(part):
 			dir, parts = join(dir, part), parts[1:]
 		default:
@@ -108,7 +108,7 @@ func (w *globWalk) list(dir, part string, rest []string, depth int) error {
 
 // descend matches `**`: the rest here and in every directory below. It reads
 // before it walks, so that walking finds the same entries.
-func (w *globWalk) descend(dir string, rest []string, depth int) error {
+func (w *globWalk) descend(dir string, rest []string, depth int, way *trail) error {
 	if depth >= maxGlobDepth {
 		return w.walk(dir, rest, depth)
 	}
@@ -127,7 +127,11 @@ func (w *globWalk) descend(dir string, rest []string, depth int) error {
 		if !w.isDir(e, path, w.g.Follow) {
 			continue
 		}
-		if err := w.descend(path, rest, depth+1); err != nil {
+		on, ok := w.enter(way, dir, path, e)
+		if !ok {
+			continue
+		}
+		if err := w.descend(path, rest, depth+1, on); err != nil {
 			return err
 		}
 	}
