@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"shoal.dev/shoal/messages"
-	"shoal.dev/shoal/ptyactor/screen"
 	"shoal.dev/shoal/wire"
 )
 
@@ -63,7 +63,11 @@ func (a *app) attachPTY(f *ptyFlags) error {
 	defer io.WriteString(a.stdout, "\x1b[0m\x1b[?25h\x1b[?1049l")
 	typed := make(chan []byte)
 	go readKeys(in, typed)
-	if err := f.watch(ctx, a, typed); !errors.Is(err, errLeft) {
+	resized := make(chan os.Signal, 1)
+	signal.Notify(resized, unix.SIGWINCH)
+	defer signal.Stop(resized)
+	w := &window{of: int(in.Fd())}
+	if err := f.watch(ctx, a, w, typed, resized); !errors.Is(err, errLeft) {
 		return err
 	}
 	return nil
@@ -83,16 +87,19 @@ func readKeys(in io.Reader, typed chan<- []byte) {
 }
 
 // watch draws and types until there is a reason to stop.
-func (f *ptyFlags) watch(ctx context.Context, a *app, typed <-chan []byte) error {
+func (f *ptyFlags) watch(ctx context.Context, a *app, w *window, typed <-chan []byte, resized <-chan os.Signal) error {
 	command := false // the next byte is one
 	for {
 		s, err := f.readPTY(ctx)
 		if err != nil {
 			return err
 		}
-		io.WriteString(a.stdout, picture(s))
+		w.measure()
+		io.WriteString(a.stdout, w.picture(s))
 		select {
 		case <-f.changed:
+		case <-resized:
+			w.changed = true
 		case <-f.client.Done():
 			return errors.New("the kernel ended")
 		case b, more := <-typed:
@@ -157,31 +164,6 @@ func (f *ptyFlags) keyboard(ctx context.Context, take bool) error {
 		params["seconds"] = 0
 	}
 	return f.client.Call(ctx, "pty.keyboard", params, nil)
-}
-
-// picture is the control sequences that show a screen and, below it, who types.
-func picture(s messages.Screen) string {
-	var b strings.Builder
-	b.WriteString("\x1b[?25l\x1b[H")
-	for y, line := range s.Lines {
-		styles, x := stylesOf(s, y), 0
-		last := ""
-		fmt.Fprintf(&b, "\x1b[%d;1H\x1b[0m", y+1)
-		for _, r := range line {
-			if sgr := styles[x]; sgr != last {
-				fmt.Fprintf(&b, "\x1b[0;%sm", sgr)
-				last = sgr
-			}
-			b.WriteRune(r)
-			x += screen.Width(string(r))
-		}
-		b.WriteString("\x1b[0m\x1b[K")
-	}
-	fmt.Fprintf(&b, "\x1b[%d;1H\x1b[0;7m %s %s | %s | Ctrl-] k keyboard, q leave \x1b[0m\x1b[J", len(s.Lines)+1, s.PTY, s.Cmd, holder(s))
-	if !s.Cursor.Hidden {
-		fmt.Fprintf(&b, "\x1b[%d;%dH\x1b[?25h", s.Cursor.Row+1, s.Cursor.Col+1)
-	}
-	return b.String()
 }
 
 // holder says who types.

@@ -123,3 +123,37 @@ func TestPeopleAttach(t *testing.T) {
 		t.Errorf("typed without the keyboard: %q", got)
 	}
 }
+
+// A person whose window is smaller sees the part with the cursor, and more of it
+// when the window grows.
+func TestPeopleAttachInASmallWindow(t *testing.T) {
+	w := world(t)
+	w.StartKernel()
+	agent, desk := w.Raw("main"), w.Raw("desk")
+	pty := agent.Must("pty.open", kit.Args{"cmd": "sh", "args": []string{"-c", `seq -f 'line %g of a terminal' 20; printf 'the end'; exec cat`}, "cols": 100, "rows": 30}).At("pty_id").Str()
+	agent.Must("pty.read", kit.Args{"pty_id": pty, "wait": kit.Args{"text": "the end", "timeout_ms": 20000}})
+	seat := desk.Must("pty.open", kit.Args{
+		"cmd": w.Bin + "/shoal", "args": []string{"pty", "attach", strings.TrimPrefix(pty, "pty:"), "--session", "main", "--state-dir", w.State},
+		"cols": 12, "rows": 4,
+	}).At("pty_id").Str()
+	see := func(text string) []string {
+		t.Helper()
+		got := desk.Must("pty.read", kit.Args{"pty_id": seat, "wait": kit.Args{"text": text, "timeout_ms": 20000}})
+		rows := got.At("screen").Strs()
+		if !got.At("wait", "met").Bool() {
+			t.Fatalf("the person never sees %q:\n%s", text, strings.Join(rows, "\n"))
+		}
+		return rows
+	}
+	if rows := see("the end"); rows[0] != "line 19 of a" || rows[1] != "line 20 of a" || rows[2] != "the end" {
+		t.Errorf("the small window shows %q", rows)
+	}
+	desk.Must("pty.resize", kit.Args{"pty_id": seat, "cols": 120, "rows": 40})
+	if rows := see("line 1 of a terminal"); rows[20] != "the end" || !strings.Contains(rows[30], "watching") {
+		t.Errorf("the large window shows %q", rows)
+	}
+	desk.Must("pty.resize", kit.Args{"pty_id": seat, "cols": 70, "rows": 11})
+	if rows := see("of 100x30"); rows[9] != "the end" || !strings.Contains(rows[10], "rows 12-21, columns 1-70 of 100x30") {
+		t.Errorf("the middle window shows %q", rows)
+	}
+}
