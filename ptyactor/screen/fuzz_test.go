@@ -147,6 +147,9 @@ func inside(t testing.TB, s Screen) {
 			t.Fatalf("line of %d cells on %d columns: %q", n, shot.Cols, line)
 		}
 	}
+	if f := s.Frame(); f != nil && (f.Cols != shot.Cols || f.Rows != shot.Rows || f.Version > shot.Version) {
+		t.Fatalf("version %d of %dx%d is held on version %d of %dx%d", f.Version, f.Cols, f.Rows, shot.Version, shot.Cols, shot.Rows)
+	}
 	if s.Faults() > 0 {
 		t.Fatalf("the engine broke %d times", s.Faults())
 	}

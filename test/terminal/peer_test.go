@@ -172,7 +172,8 @@ func (m *tmux) play(c *testCase) (shown, error) {
 		return shown{}, err
 	}
 	program := fmt.Sprintf("env %s=%s %s", paneEnv, m.listen.Addr(), exe)
-	start := []string{"respawn-pane", "-k", "-t", "pane", program}
+	// What the last program has left above the screen would come back when it grows.
+	start := []string{"respawn-pane", "-k", "-t", "pane", program, ";", "clear-history", "-t", "pane"}
 	if !m.started {
 		start = []string{"new-session", "-d", "-s", "pane", program}
 	} else if err := m.resize(c.Cols, c.Rows); err != nil {
