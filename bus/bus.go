@@ -170,7 +170,7 @@ func (b *Bus) usedLocked(ch *channel) {
 			continue
 		}
 		b.memory -= len(old.events)
-		old.events = nil // next stays: numbers are not used twice
+		old.events, old.size = nil, 0 // next stays: numbers are not used twice
 		b.order.Remove(old.place)
 		old.place = nil
 	}

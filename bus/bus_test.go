@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -41,6 +42,8 @@ type book struct {
 	mu     sync.Mutex
 	events map[messages.ChannelKey][]messages.Event
 	keep   int // 0: all
+
+	payload []byte // of each event; nil: its number
 }
 
 func (k *book) publish(key messages.ChannelKey) {
@@ -53,7 +56,10 @@ func (k *book) publish(key messages.ChannelKey) {
 	if es := k.events[key]; len(es) > 0 {
 		seq = es[len(es)-1].Seq + 1
 	}
-	e := messages.Event{Channel: key.Name, Seq: seq, Payload: fmt.Append(nil, seq)}
+	e := messages.Event{Channel: key.Name, Seq: seq, Payload: k.payload}
+	if k.payload == nil {
+		e.Payload = fmt.Append(nil, seq)
+	}
 	k.events[key] = append(k.events[key], e)
 	k.bus.Deliver([]messages.Published{{Key: key, Event: e}})
 }
@@ -565,5 +571,46 @@ func TestReadableCredentialsAreReplaced(t *testing.T) {
 		if c, err := loadCredentials(dir); err != nil || c.Password != "" {
 			t.Errorf("%q: %+v %v", text, c, err)
 		}
+	}
+}
+
+// Long events take so many bytes at most, in the ring and on their way to NATS;
+// a cursor that falls behind reads the journal and loses nothing.
+func TestLongEvents(t *testing.T) {
+	b := open(t, Options{})
+	k := &book{bus: b, payload: []byte(`"` + strings.Repeat("x", messages.EventMost-2) + `"`)}
+	key := messages.ChannelKey{Session: "s", Name: "user.x"}
+	c := b.Subscribe(key, nil, k.backlog(key))
+	defer c.Close()
+	const n = 40
+	for range n {
+		k.publish(key)
+	}
+	b.mu.Lock()
+	ch := b.channels[key]
+	if size := len(ch.events) * messages.EventMost; size > ringBytes || ch.size != size {
+		t.Errorf("the ring has %d bytes and counts %d, want at most %d", size, ch.size, ringBytes)
+	}
+	if got := len(ch.from(ch.first(), n)) * messages.EventMost; got > batchBytes {
+		t.Errorf("a batch has %d bytes, want at most %d", got, batchBytes)
+	}
+	b.mu.Unlock()
+	for i := range uint64(n) {
+		if it := next(t, c); it.Dropped != nil || it.Event.Seq != i {
+			t.Fatalf("item %d: got %v %d", i, it.Dropped, it.Event.Seq)
+		}
+	}
+	many := make([]messages.Published, 2*feedBytes/messages.EventMost)
+	for i := range many {
+		many[i].Event.Payload = k.payload
+	}
+	f := newFeed("k", nil, nil, nil)
+	f.push(many...)
+	if queued, lost := f.backlog(); queued*messages.EventMost > feedBytes || uint64(queued)+lost != uint64(len(many)) || f.size != queued*messages.EventMost {
+		t.Errorf("%d queued, %d lost, %d bytes", queued, lost, f.size)
+	}
+	f.confirm(many)
+	if len(f.last) != 0 {
+		t.Error("a long event is remembered")
 	}
 }

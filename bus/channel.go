@@ -15,10 +15,18 @@ type channel struct {
 	key     messages.ChannelKey
 	memory  bool
 	events  []messages.Event // at most RingSize count; older ones are ignored
+	size    int              // bytes of payload in events
 	next    uint64           // number behind the newest event
 	cursors map[*Cursor]struct{}
 	place   *list.Element // in the bus's order of memory channels
 }
+
+// Bytes of payload in the ring of a channel that the journal keeps, and in what a
+// cursor fetches at once. Whoever is behind the ring reads the journal.
+const (
+	ringBytes  = 8 << 20
+	batchBytes = 4 << 20
+)
 
 // kept are the events of the ring.
 func (c *channel) kept() []messages.Event {
@@ -34,28 +42,49 @@ func (c *channel) add(e messages.Event) {
 	case len(c.events) > 0 && e.Seq < c.next:
 		return
 	case e.Seq != c.next:
-		c.events = nil // start anew; the journal has what lies before
+		c.events, c.size = nil, 0 // start anew; the journal has what lies before
 	}
 	if len(c.events) >= 2*messages.RingSize {
-		n := copy(c.events, c.kept())
-		clear(c.events[n:])
-		c.events = c.events[:n]
+		c.keep(messages.RingSize)
 	}
 	c.events = append(c.events, e)
+	if c.size += len(e.Payload); !c.memory && c.size > ringBytes {
+		c.keep(len(c.events) / 2)
+	}
 	c.next = e.Seq + 1
 	for cur := range c.cursors {
 		notify(cur.wake)
 	}
 }
 
-// from copies at most limit events numbered seq and up.
+// keep lets all but the newest n events go.
+func (c *channel) keep(n int) {
+	old := c.events[:len(c.events)-n]
+	for _, e := range old {
+		c.size -= len(e.Payload)
+	}
+	copy(c.events, c.events[len(old):])
+	clear(c.events[n:])
+	c.events = c.events[:n]
+}
+
+// from copies at most limit events numbered seq and up, of which the payloads
+// have at most batchBytes; one is always given.
 func (c *channel) from(seq uint64, limit int) []messages.Event {
 	kept, first := c.kept(), c.first()
 	if seq >= c.next || len(kept) == 0 {
 		return nil
 	}
 	kept = kept[max(seq, first)-first:]
-	return append([]messages.Event(nil), kept[:min(len(kept), limit)]...)
+	kept = kept[:min(len(kept), limit)]
+	size := 0
+	for i, e := range kept {
+		if size += len(e.Payload); size > batchBytes && i > 0 {
+			kept = kept[:i]
+			break
+		}
+	}
+	return append([]messages.Event(nil), kept...)
 }
 
 // read is a cursor read of a channel in memory.

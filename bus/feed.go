@@ -17,7 +17,9 @@ import (
 
 const (
 	feedMax     = 16 << 10         // events that wait for NATS
+	feedBytes   = 64 << 20         // of payload in them
 	feedLast    = 4096             // channels whose newest event is remembered
+	feedSmall   = 16 << 10         // bytes of payload up to which it is
 	feedFlush   = 5 * time.Second  // for the server to take a batch
 	feedReturn  = 15 * time.Second // after a restart, for clients to come back
 	feedRecheck = 250 * time.Millisecond
@@ -36,6 +38,7 @@ type feed struct {
 
 	mu     sync.Mutex
 	queue  []messages.Published
+	size   int        // bytes of payload in queue
 	conn   *nats.Conn // nil while there is no server
 	fresh  bool       // conn replaces another and has got nothing yet
 	lost   uint64
@@ -58,7 +61,15 @@ func (f *feed) push(evs ...messages.Published) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.queue = append(f.queue, evs...)
-	if over := len(f.queue) - feedMax; over > 0 {
+	for _, ev := range evs {
+		f.size += len(ev.Event.Payload)
+	}
+	over := len(f.queue) - feedMax
+	for i := 0; i < len(f.queue) && (i < over || f.size > feedBytes); i++ {
+		f.size -= len(f.queue[i].Event.Payload)
+		over = max(over, i+1)
+	}
+	if over > 0 {
 		f.lost += uint64(over)
 		f.queue = append([]messages.Published(nil), f.queue[over:]...)
 	}
@@ -151,7 +162,7 @@ func (f *feed) take() (batch []messages.Published, conn *nats.Conn, fresh, end b
 	if f.conn == nil {
 		return nil, nil, false, f.closed
 	}
-	batch, f.queue = f.queue, nil
+	batch, f.queue, f.size = f.queue, nil, 0
 	fresh, f.fresh = f.fresh, false
 	return batch, f.conn, fresh, f.closed
 }
@@ -172,6 +183,9 @@ func (f *feed) again() {
 	newest := f.newest()
 	f.mu.Lock()
 	f.queue = append(newest, f.queue...)
+	for _, ev := range newest {
+		f.size += len(ev.Event.Payload)
+	}
 	f.mu.Unlock()
 	notify(f.wake)
 }
@@ -232,7 +246,9 @@ func (f *feed) confirm(batch []messages.Published) {
 		if old, ok := f.last[ev.Key]; ok && old.Event.Seq > ev.Event.Seq {
 			continue
 		}
-		f.last[ev.Key] = ev
+		if delete(f.last, ev.Key); len(ev.Event.Payload) <= feedSmall {
+			f.last[ev.Key] = ev
+		}
 	}
 	for key := range f.last {
 		if len(f.last) <= feedLast {

@@ -17,6 +17,9 @@ const (
 	EventLimitMax = messages.RingSize
 )
 
+// pageBytes is how many bytes of payload a page has; one event fits always.
+const pageBytes = 8 << 20
+
 func channelKey(key messages.ChannelKey) []byte {
 	b := make([]byte, 0, len(key.Session)+1+len(key.Name))
 	b = append(b, key.Session...)
@@ -118,12 +121,13 @@ func (r *eventRead) floor() uint64 {
 	return 0
 }
 
-// collect stops early in front of numbers that have no event, so that the next
+// collect stops when the page has enough bytes, and early in front of numbers that have no event, so that the next
 // read can tell of them.
 func (r *eventRead) collect(from uint64, limit int, page *messages.EventPage) {
 	e, ok := r.at(from)
-	for ok && len(page.Events) < limit {
-		if n := len(page.Events); n > 0 && e.seq != page.Events[n-1].Seq+1 {
+	for size := 0; ok && len(page.Events) < limit; {
+		size += len(e.payload)
+		if n := len(page.Events); n > 0 && (e.seq != page.Events[n-1].Seq+1 || size > pageBytes) {
 			break
 		}
 		page.Events = append(page.Events, e.message())

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -148,5 +149,52 @@ func TestPublishInOrderAfterWriting(t *testing.T) {
 	}
 	if diff := cmp.Diff(span(0, 99), got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A flood of events on one channel leaves no more unfolded than its retention
+// keeps, and a page has so many bytes at most.
+func TestEventFlood(t *testing.T) {
+	s := open(t, options(t.TempDir()))
+	release := hold(s)
+	key := messages.ChannelKey{Session: "s", Name: "user.x"}
+	const n = 10 * messages.RingSize
+	for range n / 64 {
+		drafts := make([]messages.Draft, 64)
+		for i := range drafts {
+			drafts[i].Key = key
+		}
+		mustAppend(t, s, messages.Record{Events: drafts})
+	}
+	s.mu.RLock()
+	kept := len(s.active.events[key])
+	s.mu.RUnlock()
+	if kept > 2*messages.RingSize {
+		t.Errorf("%d events wait to be folded", kept)
+	}
+	check := func(when string) {
+		t.Helper()
+		since := uint64(5)
+		page, err := s.Events(key, &since, EventLimitMax, false)
+		if want := (&messages.EventGap{From: 6, To: n - messages.RingSize - 1}); err != nil || !cmp.Equal(page.Gap, want) || len(page.Events) != messages.RingSize {
+			t.Errorf("%s: %d events, gap %v, %v; want %d, %v", when, len(page.Events), page.Gap, err, messages.RingSize, want)
+		}
+	}
+	check("unfolded")
+	release()
+	settleFolds(t, s)
+	check("folded")
+	long := []byte(`"` + strings.Repeat("x", messages.EventMost-2) + `"`)
+	for range 20 {
+		mustAppend(t, s, messages.Record{Events: []messages.Draft{{Key: key, Payload: long}}})
+	}
+	page, err := s.Events(key, new(uint64(n-1)), 100, false)
+	if want := pageBytes / messages.EventMost; err != nil || len(page.Events) != want || page.Next == nil {
+		t.Errorf("long events: a page has %d, next %v, %v; want %d", len(page.Events), page.Next, err, want)
+	}
+	ended := make(chan messages.Appended, 1)
+	s.Append(messages.Record{Events: []messages.Draft{{Key: key, Payload: append(long, ' ')}}}, func(a messages.Appended) { ended <- a })
+	if a := <-ended; a.Err == nil || a.Err.Code != messages.CodeQuota {
+		t.Errorf("an event that is too long: %v", a.Err)
 	}
 }

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -181,16 +182,19 @@ func foldEvents(tx *bolt.Tx, l *layer) error {
 	keys := slices.SortedFunc(maps.Keys(l.events), compareChannels)
 	for _, key := range keys {
 		prefix := eventPrefix(key)
+		if key.Retention() == messages.RetainRing { // before there are many to look among
+			if err := trimRing(b, prefix, l.heads[key]); err != nil {
+				return fmt.Errorf("trim %s: %w", key.Name, err)
+			}
+		}
 		for _, e := range l.events[key] {
+			if key.Retention() == messages.RetainRing && e.seq+messages.RingSize < l.heads[key] {
+				continue
+			}
 			value := binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(e.payload)), uint64(e.ts))
 			value = append(value, e.payload...)
 			if err := b.Put(eventKey(prefix, e.seq), value); err != nil {
 				return fmt.Errorf("event %s %d: %w", key.Name, e.seq, err)
-			}
-		}
-		if key.Retention() == messages.RetainRing {
-			if err := trimRing(b, prefix, l.heads[key]); err != nil {
-				return fmt.Errorf("trim %s: %w", key.Name, err)
 			}
 		}
 	}
@@ -204,10 +208,12 @@ func trimRing(b *bolt.Bucket, prefix []byte, next uint64) error {
 	}
 	end := eventKey(prefix, next-messages.RingSize)
 	c := b.Cursor()
-	for k, _ := c.Seek(prefix); k != nil && slices.Compare(k, end) < 0; k, _ = c.Seek(prefix) {
-		if err := b.Delete(k); err != nil {
+	for k, _ := c.Seek(prefix); k != nil && slices.Compare(k, end) < 0; {
+		gone := bytes.Clone(k)
+		if err := b.Delete(gone); err != nil {
 			return err
 		}
+		k, _ = c.Seek(gone)
 	}
 	return nil
 }

@@ -1,6 +1,10 @@
 package journal
 
-import "shoal.dev/shoal/messages"
+import (
+	"slices"
+
+	"shoal.dev/shoal/messages"
+)
 
 // layer is what records have changed since the last fold. The writer adds to
 // the active layer; the frozen one, while it is being folded, changes no more.
@@ -38,7 +42,11 @@ func (l *layer) apply(r *record) {
 		l.entries[r.entryID] = r.entry
 	}
 	for _, e := range r.events {
-		l.events[e.key] = append(l.events[e.key], e)
+		events := append(l.events[e.key], e)
+		if len(events) >= 2*messages.RingSize && e.key.Retention() == messages.RetainRing {
+			events = slices.Clone(events[len(events)-messages.RingSize:]) // the others would go when they are folded
+		}
+		l.events[e.key] = events
 		l.heads[e.key] = e.seq + 1
 	}
 	for _, c := range r.counters {

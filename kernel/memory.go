@@ -16,8 +16,6 @@ const (
 	// spare is by how many bytes the process may be greater than its programs.
 	// Beyond that free memory goes back at once, and the collector works hard.
 	spare = 1 << 30
-	// freeMost is how many bytes of free memory are kept for what comes.
-	freeMost = 256 << 20
 )
 
 // SetMemory tunes the collector for a daemon that is mostly idle and sometimes
@@ -83,8 +81,7 @@ const (
 
 // keepMemory lets go of what the journal can give again while much lives. It
 // gives memory back to the system whenever the kernel has become idle after
-// work, and whenever much of it is free: the collector by itself keeps a heap
-// that was once needed.
+// work: the collector by itself keeps a heap that was once needed.
 func (k *Kernel) keepMemory() {
 	tick := time.NewTicker(idleCheck)
 	defer tick.Stop()
@@ -101,7 +98,7 @@ func (k *Kernel) keepMemory() {
 			k.sessions.Relieve(unusedMuch)
 		}
 		now := k.store.LastRecord()
-		if now == before && now != given || metric("/memory/classes/heap/free:bytes") > freeMost {
+		if now == before && now != given { // at no other time: it stops everybody for long
 			debug.FreeOSMemory()
 			given = now
 		}
