@@ -92,6 +92,9 @@ type Deps struct {
 	Now      func() time.Time
 	Home     string // of the owner
 	LookPath func(name string) string
+	// BindingLimit is how many bytes the bindings of one session may take in
+	// memory; 0: any number.
+	BindingLimit int64
 	// Mask replaces in place the secrets that programs have been given.
 	Mask func([]byte)
 	// ResidentLimit is how many bytes of values a session keeps in memory.

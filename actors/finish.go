@@ -112,7 +112,10 @@ func (w *worker) takeNumbers(end *ending) interp.Changes {
 // encode turns what is kept into rows.
 func (w *worker) encode(end *ending, changes interp.Changes) []messages.Row {
 	h, stop := w.run.host, w.hurry()
-	rows := h.changeRows(changes, stop)
+	rows, over := h.changeRows(changes, stop)
+	if over != nil && end.raised == nil {
+		end.raised, end.value = over, value.NewError(over)
+	}
 	for i, v := range end.printed {
 		rows = append(rows, h.keep(end.first+uint64(i), v, stop))
 	}

@@ -55,7 +55,11 @@ func (s *session) handOver(r *Run) {
 	// Encoding may take a while; the line is free, and the run may end, once
 	// the record is with the journal.
 	h.d.work("hand over", func() {
-		h.recordHandOver(r, step, h.changeRows(changes, nil), h.moveEvents(changes))
+		rows, over := h.changeRows(changes, nil)
+		if over != nil { // the run goes on, and its answer is not there yet
+			r.note(messages.Note{Code: over.Code, Msg: over.Msg + "; " + over.Hint})
+		}
+		h.recordHandOver(r, step, rows, h.moveEvents(changes))
 		h.handedOver(r, nil)
 	}, func(err *messages.Error) { h.handedOver(r, err) })
 }

@@ -127,3 +127,38 @@ func TestFarRows(t *testing.T) {
 		t.Errorf("loaded: got %s, want %s", got, want)
 	}
 }
+
+// One session cannot fill the memory of all with its bindings: what does not fit
+// is let go of, and the run that left it says so.
+func TestBindingsAreBounded(t *testing.T) {
+	g := newRig(t)
+	g.d.BindingLimit = 4 << 20
+	g.attach("s")
+	finished(t, g.run("s", "let small = 1; let l = range(0, 100000).collect()"))
+	a := g.run("s", "let n = 7; let m = range(0, 300000).collect(); n")
+	if a.Err == nil || a.Err.Code != messages.CodeRaised || !strings.Contains(a.Err.Message, "overflow: the bindings of this session") ||
+		!strings.Contains(a.Err.Message, "`m` was not kept") {
+		t.Fatalf("too much: got %s %v", a.JSON, a.Err)
+	}
+	if got := g.render("s", "[small, n, l.len()]"); got != "1\n7\n100000" {
+		t.Errorf("the others: %q", got)
+	}
+	again := func(when string) {
+		t.Helper()
+		if a := g.run("s", "m.len()"); a.Err == nil || !strings.Contains(a.Err.Message, "`m` was not kept") {
+			t.Errorf("%s: the name: got %s %v", when, a.JSON, a.Err)
+		}
+	}
+	again("at once")
+	finished(t, g.run("s", "let l = null"))
+	finished(t, g.run("s", "let k = range(0, 150000).collect(); k.len()"))
+	ask(g, "", g.d.pid(SessionsName), messages.Request[messages.Done](messages.Detached{Session: "s", Conn: "conn-1"}))
+	g.clock.Add(int64(2 * time.Minute))
+	g.sessions.Relieve(time.Minute)
+	within(t, "the session leaves memory", func() bool { return g.sessions.get("s") == nil })
+	g.attach("s")
+	again("loaded")
+	if a := g.run("s", "let j = range(0, 150000).collect()"); a.Err == nil || !strings.Contains(a.Err.Message, "`j` was not kept") {
+		t.Errorf("what was loaded does not count: got %s %v", a.JSON, a.Err)
+	}
+}

@@ -19,6 +19,7 @@ import (
 
 	"shoal.dev/shoal/lang/effect"
 	"shoal.dev/shoal/lang/interp"
+	"shoal.dev/shoal/lang/value"
 	"shoal.dev/shoal/leash"
 	"shoal.dev/shoal/messages"
 )
@@ -71,7 +72,8 @@ type sessionHost struct {
 	parked   []parked // requests that came before the session was loaded
 	idle     time.Time
 
-	spawnsFrom time.Time // when tasks of the language may spawn others again
+	memory     map[string]int64 // bytes that each binding takes, about
+	spawnsFrom time.Time        // when tasks of the language may spawn others again
 }
 
 // newSessionHost is a session that has not been loaded yet.
@@ -80,7 +82,7 @@ func newSessionHost(d *Deps, tasks *TaskStore, m messages.Attach) *sessionHost {
 		d: d, tasks: tasks, name: m.Session, base: m.Env, creator: m.Conn, owner: m.Principal,
 		cwd0: m.Cwd, conns: map[string]bool{}, members: map[messages.Principal]bool{}, env: map[string]*string{},
 		runs: map[uint64]*Run{}, byKey: map[string]*Run{}, aliases: map[uint64][]string{},
-		requests: newRequests(m.Session), opening: map[string]*open{},
+		requests: newRequests(m.Session), opening: map[string]*open{}, memory: map[string]int64{},
 		values: newTranscript(d.ResidentLimit), idle: d.Now(),
 	}
 }
@@ -179,6 +181,7 @@ func (h *sessionHost) loadBindings(state *interp.State) error {
 		if err != nil {
 			stored = interp.Stored{Kind: "let", Lost: fmt.Sprintf("`%s` could not be loaded: %v", name, err)}
 		}
+		h.memory[name] = stored.Memory
 		if err := state.Import(name, stored, h.d.Compiler.Library(), h.codec()); err != nil {
 			h.d.Log.Warn("binding not loaded", "session", h.name, "name", name, "err", err)
 		}
@@ -228,30 +231,27 @@ func mergeEnv(base []string, set map[string]*string) []string {
 	return out
 }
 
-// changeRows are the rows for what an execution changed in the session. What is
-// not stored when stop, which may be nil, gives an error, is a binding that says
-// so once it is loaded.
-func (h *sessionHost) changeRows(c interp.Changes, stop func() error) []messages.Row {
+// changeRows are the rows for what an execution changed in the session, and what
+// it could not keep. What is not stored when stop, which may be nil, gives an
+// error, is a binding that says so once it is loaded.
+func (h *sessionHost) changeRows(c interp.Changes, stop func() error) ([]messages.Row, *value.Error) {
 	var rows []messages.Row
-	codec := h.codec()
-	codec.Stop = stop
-	for _, name := range c.Set {
-		stored, err := h.state.Export(name, codec)
-		if err != nil {
-			stored = interp.Stored{Kind: "let", Lost: fmt.Sprintf("`%s` could not be kept: %v", name, err)}
-		}
+	bindings, over := h.exported(c.Set, stop)
+	for i, name := range c.Set {
+		stored := bindings[i]
 		stored.Mask(h.d.Mask)
 		kept, err := h.d.encodeBinding(stored, stop)
 		if err != nil {
-			kept = messages.JSON(interp.Stored{Kind: "let", Lost: fmt.Sprintf("`%s` could not be kept: %v", name, err)})
+			kept = messages.JSON(notKept(name, err))
 		}
 		rows = append(rows, messages.Row{Table: tableBinding, Key: bindingKey(h.name, name), Value: kept})
 	}
+	h.forgetMemory(c.Deleted)
 	for _, name := range c.Deleted {
 		rows = append(rows, messages.Row{Table: tableBinding, Key: bindingKey(h.name, name)})
 	}
 	if !c.Moved && len(c.Env) == 0 {
-		return rows
+		return rows, over
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -262,7 +262,81 @@ func (h *sessionHost) changeRows(c interp.Changes, stop func() error) []messages
 	}
 	return append(rows, row(tableSession, string(h.name), sessionRow{
 		Owner: h.owner, Created: h.created, Cwd0: h.cwd0, Cwd: h.state.Cwd(), Env: h.env,
-	}))
+	})), over
+}
+
+// exported are the bindings that an execution has changed. The greatest of them
+// are let go of while all bindings of the session take more than they may; the
+// error names them.
+func (h *sessionHost) exported(names []string, stop func() error) ([]interp.Stored, *value.Error) {
+	codec := h.codec()
+	codec.Stop = stop
+	bindings := make([]interp.Stored, len(names))
+	for i, name := range names {
+		stored, err := h.state.Export(name, codec)
+		if err != nil {
+			stored = notKept(name, err)
+		}
+		bindings[i] = stored
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, name := range names {
+		h.memory[name] = bindings[i].Memory
+	}
+	sum := int64(0)
+	for _, n := range h.memory {
+		sum += n
+	}
+	before, lost := sum, []string(nil)
+	for limit := h.d.BindingLimit; limit > 0 && sum > limit && len(lost) < len(names); {
+		most := 0
+		for i := range bindings {
+			if bindings[i].Memory > bindings[most].Memory {
+				most = i
+			}
+		}
+		name := names[most]
+		if bindings[most].Memory == 0 {
+			break // older ones take it all
+		}
+		why := fmt.Sprintf("`%s` was not kept: the bindings of a session may take %d MiB together", name, limit>>20)
+		h.state.Lose(name, why)
+		bindings[most] = interp.Stored{Kind: bindings[most].Kind, Lost: why}
+		sum -= h.memory[name]
+		h.memory[name] = 0
+		lost = append(lost, "`"+value.Clip(name, headMost)+"`")
+	}
+	if len(lost) == 0 {
+		return bindings, nil
+	}
+	return bindings, value.Errorf(value.CodeOverflow, "the bindings of this session would take %d MiB, they may take %d: %s not kept",
+		before>>20, h.d.BindingLimit>>20, strings.Join(lost[:min(len(lost), lostShown)], ", ")+" "+wasOrWere(len(lost))).
+		WithHint("keep large data in files and read it in parts, or rebind names that are not needed: `let big = null`")
+}
+
+// forgetMemory notes that bindings are gone.
+func (h *sessionHost) forgetMemory(names []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, name := range names {
+		delete(h.memory, name)
+	}
+}
+
+// lostShown is how many bindings that were not kept an error names.
+const lostShown = 10
+
+func wasOrWere(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}
+
+// notKept is a binding that could not be stored.
+func notKept(name string, err error) interp.Stored {
+	return interp.Stored{Kind: "let", Lost: fmt.Sprintf("`%s` could not be kept: %v", name, err)}
 }
 
 // moveEvents tell that an execution left the session in another directory.

@@ -101,12 +101,18 @@ func (s *sessions) letGo(ctx actor.Context, unused time.Duration) {
 }
 
 // Relieve lets go of what the journal can give again: older values, and
-// sessions that nobody has used for so long. It is called while memory is short.
-func (st *SessionStore) Relieve(unused time.Duration) {
+// sessions that nobody has used for so long. It is called while memory is short
+// and reports whether there is anything to let go of.
+func (st *SessionStore) Relieve(unused time.Duration) bool {
+	some := false
 	for _, h := range st.all() {
-		h.values.relieve()
+		some = h.values.relieve() || some
+	}
+	if len(st.idle(unused)) == 0 {
+		return some
 	}
 	st.d.Sys.Tell(st.d.pid(SessionsName), memoryShort{unused})
+	return true
 }
 
 func (s *sessions) sweepLater(ctx actor.Context) {

@@ -72,10 +72,14 @@ func (t *transcript) empty() {
 	t.size = 0
 }
 
-// relieve forgets what the journal has.
-func (t *transcript) relieve() {
+// reliefLeast is how many bytes are worth waiting for.
+const reliefLeast = 1 << 20
+
+// relieve forgets what the journal has, and reports whether that was much.
+func (t *transcript) relieve() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	before := t.size
 	for e := t.order.Front(); e != nil; {
 		next := e.Next()
 		if k := e.Value.(*kept); !k.only {
@@ -85,6 +89,7 @@ func (t *transcript) relieve() {
 		}
 		e = next
 	}
+	return before-t.size > reliefLeast
 }
 
 func (t *transcript) get(num uint64) (value.Value, bool) {

@@ -243,10 +243,15 @@ func (w *worker) note(n interp.Note) {
 	if n.Data != nil {
 		m.Data = messages.JSON(n.Data)
 	}
-	w.run.mu.Lock()
-	defer w.run.mu.Unlock()
-	if len(w.run.notes) < noteLimit {
-		w.run.notes = append(w.run.notes, m)
+	w.run.note(m)
+}
+
+// note keeps a remark for the result.
+func (r *Run) note(n messages.Note) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.notes) < noteLimit {
+		r.notes = append(r.notes, n)
 	}
 }
 

@@ -73,10 +73,12 @@ const idleCheck = 5 * time.Second
 const relieveAt = 128 << 20
 
 // How long a session must have been without connection to leave memory while
-// much lives, and while more lives than half of what programs may hold.
+// much lives, while more lives than half of what programs may hold, and before a
+// program is refused memory.
 const (
 	unusedMuch = time.Minute
 	unusedMost = 5 * time.Second
+	unusedFull = time.Second
 )
 
 // keepMemory lets go of what the journal can give again while much lives. It

@@ -47,6 +47,7 @@ func (k *Kernel) buildTree(left actors.Interrupted) error {
 	}
 	k.tasks = actors.NewTaskStore(k.deps)
 	k.sessions = actors.NewSessionStore(k.deps, k.tasks)
+	k.memory.OnShort(func() bool { return k.sessions.Relieve(unusedFull) })
 	if err := k.newPTYs(); err != nil {
 		return err
 	}
@@ -168,7 +169,7 @@ func (k *Kernel) newDeps() *actors.Deps {
 		ClosePTYs: func(ctx context.Context, s messages.SessionName) { k.ptys.CloseSession(ctx, s) },
 		Cut:       func(s messages.SessionName, p messages.Principal, except string) { k.gate.Cut(s, p, except) },
 		HasPTYs:   func(s messages.SessionName) bool { return len(k.ptys.List(s).PTYs) > 0 },
-		Now:       time.Now, Home: home, ResidentLimit: k.o.ResidentLimit,
+		Now:       time.Now, Home: home, ResidentLimit: k.o.ResidentLimit, BindingLimit: programMemory() / 4,
 		LookPath: func(name string) string {
 			path, err := k.runner.LookPath(name, k.policyPath(), "/")
 			if err != nil {

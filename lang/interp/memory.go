@@ -16,7 +16,8 @@ import (
 // filled is over the bound, the machines that have asked for most since it was
 // half full are ended one after another. The zero Memory bounds nothing.
 type Memory struct {
-	limit int64
+	limit   int64
+	relieve func() bool // lets go of what is there for speed only; see OnShort
 
 	mu      sync.Mutex
 	running map[*Machine]struct{}
@@ -31,6 +32,27 @@ func NewMemory(limit int64) *Memory {
 	return &Memory{limit: limit, running: map[*Machine]struct{}{}}
 }
 
+// OnShort has relieve called before anybody is refused memory or ended for it:
+// it begins to let go of what can be had again and reports whether there is
+// anything. It is set before b is used.
+func (b *Memory) OnShort(relieve func() bool) { b.relieve = relieve }
+
+// relieved lets go of what can be had again, if there is anything, until fits
+// says that it is enough.
+func (b *Memory) relieved(fits func() bool) bool {
+	if b.relieve == nil || !b.relieve() {
+		return false
+	}
+	for range reliefTries {
+		time.Sleep(reliefPause)
+		runtime.GC()
+		if fits() {
+			return true
+		}
+	}
+	return false
+}
+
 const (
 	// lookEvery is how often the heap is looked at while programs run.
 	lookEvery = 20 * time.Millisecond
@@ -40,6 +62,10 @@ const (
 	// endWait is how long a machine has to notice that it must end before
 	// another one is told to.
 	endWait = 2 * time.Second
+	// reliefTries is how often, with a pause each, it is looked whether what is
+	// let go of has gone.
+	reliefTries = 5
+	reliefPause = 20 * time.Millisecond
 )
 
 // usage is what a machine has asked for, in bytes. What it writes for itself it
@@ -78,8 +104,7 @@ func (b *Memory) leave(m *Machine) {
 
 // look compares the heap with the bound, as long as anything runs.
 func (b *Memory) look() {
-	over := b.over()
-	if over {
+	if b.over() && !b.relieved(func() bool { return heapInUse() <= b.limit }) {
 		b.endGreediest()
 	}
 	b.mu.Lock()
@@ -169,7 +194,13 @@ func (m *Machine) reserve(n int64) *value.Error {
 		return nil
 	}
 	runtime.GC()
-	if heapInUse()+n > b.limit {
+	fits := func() bool { return heapInUse()+n <= b.limit }
+	if fits() {
+		return nil
+	}
+	relieved := false
+	m.Outside(func() { relieved = b.relieved(fits) })
+	if !relieved {
 		return b.full()
 	}
 	return nil

@@ -23,6 +23,8 @@ type Stored struct {
 	// Lost says why the value could not be kept; a binding that is loaded from
 	// it raises that when it is used.
 	Lost string `json:"lost,omitempty"`
+	// Memory is about how many bytes the binding takes there.
+	Memory int64 `json:"memory,omitempty"`
 }
 
 // StoredFunc is a function on disk: the top-level statement that holds it, what
@@ -87,10 +89,10 @@ func (s *State) Export(name string, c *value.Codec) (Stored, error) {
 			out.Data, err = w.value(cell.v)
 		}
 	})
-	out.Funcs = w.funcs
+	out.Funcs, out.Memory = w.funcs, w.memory
 	var not *value.NotStorable
 	if errors.As(err, &not) {
-		return Stored{Kind: out.Kind, Lost: fmt.Sprintf("`%s` could not be kept: a %s %s", name, not.Kind, not.Reason)}, nil
+		return Stored{Kind: out.Kind, Memory: out.Memory, Lost: fmt.Sprintf("`%s` could not be kept: a %s %s", name, not.Kind, not.Reason)}, nil
 	}
 	if err != nil {
 		return Stored{}, fmt.Errorf("export %s: %w", name, err)
@@ -108,6 +110,8 @@ type codeWriter struct {
 	known map[*Func]int     // by their number in funcs
 	codes map[*funcCode]int // the first of funcs with that code
 	size  int               // bytes written
+
+	memory int64 // about what the values take there, in bytes
 }
 
 func newCodeWriter(w *world, c *value.Codec) *codeWriter {
@@ -123,6 +127,7 @@ func newCodeWriter(w *world, c *value.Codec) *codeWriter {
 func (w *codeWriter) value(v value.Value) ([]byte, error) {
 	at := w.codec
 	data, err := value.AppendStored(nil, v, &at)
+	w.memory += at.Memory
 	if w.size += len(data); err == nil && w.size > value.StoredLimit {
 		err = &value.NotStorable{Kind: v.Kind(), Reason: fmt.Sprintf("takes more than %d MiB with what its functions captured", value.StoredLimit>>20)}
 	}
@@ -280,6 +285,15 @@ func (s *State) Import(name string, st Stored, lib Library, c *value.Codec) erro
 	}
 	s.adopt(name, &Cell{bind: kind, v: v})
 	return nil
+}
+
+// Lose lets go of what a name holds. Using it raises overflow, which says why.
+func (s *State) Lose(name, why string) {
+	kind := BindLet
+	if c := s.cell(name); c != nil {
+		kind = c.bind
+	}
+	s.adopt(name, &Cell{bind: kind, lost: value.Errorf(value.CodeOverflow, "%s", why)})
 }
 
 // unreadable binds a name to the reason why it could not be loaded.
