@@ -114,7 +114,7 @@ func (w *worker) raisedResult(end *ending, ref messages.Ref, printed []messages.
 }
 
 // What an error in an answer, a record or an event may have of a text, in bytes;
-// the value behind its ref has all of it.
+// the value behind its ref has up to value.ErrorTextMost.
 const (
 	messageMost = 8 << 10
 	hintMost    = 2 << 10
