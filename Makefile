@@ -33,7 +33,7 @@ bench: build
 chaos: build
 	$(GO) test -count=1 -timeout 30m ./test/chaos -args -cycles 50 -rounds 20
 
-# Sources that try to crash, hang or exhaust a kernel, beside a second session.
+# All sources that try to crash, hang or exhaust a kernel, beside a second session.
 hostile: build
 	SHOAL_BIN=$(CURDIR)/bin $(GO) test -count=1 -v -timeout 60m ./test/hostile -args -all
 

@@ -82,11 +82,26 @@ func channelEmit(c *interp.Call, a []value.Value) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
-	payload, jsonErr := value.EncodeJSON(nil, a[0], false)
-	if jsonErr != nil {
-		return value.Null, jsonErr.WithSpan(spanOf(c.Span))
+	payload, err := eventPayload(c, a[0])
+	if err != nil {
+		return value.Null, err
 	}
 	return value.Null, hostErr(c, to.Emit(c.M.Context(), name, payload))
+}
+
+// payloadText is from how many bytes on a text is too long for any host's events.
+const payloadText = 16 << 20
+
+// eventPayload is a value as JSON for an event.
+func eventPayload(c *interp.Call, v value.Value) ([]byte, error) {
+	if v.Kind() == value.KindStr && len(v.AsStr()) > payloadText {
+		return nil, hintErr(c.Span, value.CodeArg, "save the value and emit its path", "%s: a text of %d MiB is too long for an event", c.Name, len(v.AsStr())>>20)
+	}
+	payload, err := value.EncodeJSON(nil, v, false)
+	if err != nil {
+		return nil, err.WithSpan(spanOf(c.Span))
+	}
+	return payload, nil
 }
 
 func channelLatest(c *interp.Call, _ []value.Value) (value.Value, error) {

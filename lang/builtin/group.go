@@ -33,7 +33,7 @@ func (x *index) add(v value.Value) (number int, known bool) {
 		}
 	}
 	x.newest[h] = int32(len(x.values))
-	x.values = append(x.values, indexed{v, older})
+	x.values = value.Push(x.values, indexed{v, older})
 	return len(x.values) - 1, false
 }
 
@@ -53,9 +53,12 @@ func seqGroup(c *interp.Call, a []value.Value) (value.Value, error) {
 	var counts []int
 	seen := newIndex()
 	for i, k := range keys {
+		if err := checkAt(c, i); err != nil {
+			return value.Null, err
+		}
 		at, known := seen.add(k)
 		if !known {
-			counts = append(counts, 0)
+			counts = value.Push(counts, 0)
 		}
 		group[i] = uint32(at)
 		counts[at]++
@@ -66,10 +69,16 @@ func seqGroup(c *interp.Call, a []value.Value) (value.Value, error) {
 		parts[g], backing = backing[:0:n], backing[n:]
 	}
 	for i, g := range group {
+		if err := checkAt(c, i); err != nil {
+			return value.Null, err
+		}
 		parts[g] = append(parts[g], all[i])
 	}
 	out := make([]value.Value, len(counts))
 	for g, head := range seen.values {
+		if err := checkAt(c, g); err != nil {
+			return value.Null, err
+		}
 		out[g] = value.NewRecord(groupShape, []value.Value{head.v, value.NewList(parts[g])})
 	}
 	return value.NewList(out), nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"shoal.dev/shoal/lang/builtin"
 	"shoal.dev/shoal/lang/interp"
@@ -55,5 +56,36 @@ func TestSearchInLongText(t *testing.T) {
 		if got := value.Inline(v); err != nil || got != want {
 			t.Errorf("%s: got %s %v, want %s", src, got, err, want)
 		}
+	}
+}
+
+// Long loops of the library end when the run is cancelled.
+func TestLongLoopsAreCancelled(t *testing.T) {
+	items := make([]value.Value, 8<<20)
+	for i := range items {
+		items[i] = value.Int(int64(i))
+	}
+	for _, src := range []string{`l.uniq()`, `l.group_by(x => x)`, `l.reverse().uniq()`} {
+		s := interp.NewState("/", nil)
+		s.Bind("l", value.NewList(items))
+		p, perr := interp.Parse(src, s.Names(), builtin.Library())
+		if perr != nil {
+			t.Fatalf("%s: %v", src, perr)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		began := time.Now()
+		_, err := p.Run(ctx, interp.Run{State: s, Host: &interp.Host{}})
+		cancel()
+		if e, ok := err.(*value.Error); !ok || e.Code != value.CodeCancelled || time.Since(began) > 2*time.Second {
+			t.Errorf("%s: got %v after %s", src, err, time.Since(began))
+		}
+	}
+}
+
+// Patterns whose compiling would hold the run up are refused.
+func TestLongRegex(t *testing.T) {
+	_, err := evaluateText(t, `regex(text)`, strings.Repeat("a?", 64<<10))
+	if e, ok := err.(*value.Error); !ok || e.Code != value.CodeArg || !strings.Contains(e.Msg, "at most 64 KiB") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -35,7 +35,7 @@ func recordValues(c *interp.Call, _ []value.Value) (value.Value, error) {
 func recordItems(c *interp.Call, _ []value.Value) (value.Value, error) {
 	r := c.Recv.AsRecord()
 	keys := r.Shape.Keys()
-	return pairs(len(keys), func(i int) (value.Value, value.Value) { return value.Str(keys[i]), r.Vals[i] }), nil
+	return pairs(c, len(keys), func(i int) (value.Value, value.Value) { return value.Str(keys[i]), r.Vals[i] })
 }
 
 func recordLen(c *interp.Call, _ []value.Value) (value.Value, error) {

@@ -302,6 +302,9 @@ func seqChunks(c *interp.Call, a []value.Value) (value.Value, error) {
 	n := int(min(size, int64(max(len(all), 1))))
 	out := make([]value.Value, 0, (len(all)+n-1)/n)
 	for ; len(all) > n; all = all[n:] {
+		if err := checkAt(c, len(out)); err != nil {
+			return value.Null, err
+		}
 		out = append(out, value.NewList(all[:n:n]))
 	}
 	if len(all) > 0 {
@@ -459,6 +462,14 @@ func seqReverse(c *interp.Call, _ []value.Value) (value.Value, error) {
 	return value.NewList(out), nil
 }
 
+// checkAt is the machine's check, for item i of a loop.
+func checkAt(c *interp.Call, i int) error {
+	if i%checkEvery != 0 {
+		return nil
+	}
+	return c.M.Check()
+}
+
 func seqUniq(c *interp.Call, _ []value.Value) (value.Value, error) {
 	all, err := items(c, c.Recv)
 	if err != nil {
@@ -466,9 +477,12 @@ func seqUniq(c *interp.Call, _ []value.Value) (value.Value, error) {
 	}
 	var out []value.Value
 	seen := newIndex()
-	for _, x := range all {
+	for i, x := range all {
+		if err := checkAt(c, i); err != nil {
+			return value.Null, err
+		}
 		if _, known := seen.add(x); !known {
-			out = append(out, x)
+			out = value.Push(out, x)
 		}
 	}
 	return value.NewList(out), nil
@@ -480,7 +494,10 @@ func seqFlatten(c *interp.Call, _ []value.Value) (value.Value, error) {
 		return value.Null, err
 	}
 	var out []value.Value
-	for _, x := range all {
+	for i, x := range all {
+		if err := checkAt(c, i); err != nil {
+			return value.Null, err
+		}
 		if sequences&kindSet(x.Kind()) == 0 {
 			return value.Null, typeErr(c.Span, "flatten: every item must be a collection, got %s", x.Kind())
 		}
@@ -504,7 +521,7 @@ func seqEnumerate(c *interp.Call, _ []value.Value) (value.Value, error) {
 	if err := reserve(c, 4*int64(len(all))); err != nil {
 		return value.Null, err
 	}
-	return pairs(len(all), func(i int) (value.Value, value.Value) { return value.Int(int64(i)), all[i] }), nil
+	return pairs(c, len(all), func(i int) (value.Value, value.Value) { return value.Int(int64(i)), all[i] })
 }
 
 func seqZip(c *interp.Call, a []value.Value) (value.Value, error) {
@@ -528,7 +545,7 @@ func seqZip(c *interp.Call, a []value.Value) (value.Value, error) {
 	if err := reserve(c, 4*n); err != nil {
 		return value.Null, err
 	}
-	return pairs(int(n), func(i int) (value.Value, value.Value) { return left[i], right[i] }), nil
+	return pairs(c, int(n), func(i int) (value.Value, value.Value) { return left[i], right[i] })
 }
 
 func prefix(c *interp.Call, v value.Value, n int64) ([]value.Value, error) {
@@ -539,15 +556,18 @@ func prefix(c *interp.Call, v value.Value, n int64) ([]value.Value, error) {
 }
 
 // pairs is a list of n two-item lists, in two allocations of backing store.
-func pairs(n int, pair func(i int) (value.Value, value.Value)) value.Value {
+func pairs(c *interp.Call, n int, pair func(i int) (value.Value, value.Value)) (value.Value, error) {
 	cells := make([]value.Value, 2*n)
 	out := make([]value.Value, n)
 	for i := range out {
+		if err := checkAt(c, i); err != nil {
+			return value.Null, err
+		}
 		cell := cells[2*i : 2*i+2 : 2*i+2]
 		cell[0], cell[1] = pair(i)
 		out[i] = value.NewList(cell)
 	}
-	return value.NewList(out)
+	return value.NewList(out), nil
 }
 
 func seqJoin(c *interp.Call, a []value.Value) (value.Value, error) {

@@ -94,11 +94,10 @@ func streamInto(c *interp.Call, a []value.Value) (value.Value, error) {
 		return value.Null, argErr(c.Span, "%s: this host has no channels", c.Name)
 	}
 	return value.Null, drain(c, func(v value.Value) error {
-		payload, jsonErr := value.EncodeJSON(nil, v, false)
-		if jsonErr != nil {
-			return jsonErr
+		payload, err := eventPayload(c, v)
+		if err != nil {
+			return err
 		}
-		var err error
 		c.M.Outside(func() { err = to.Emit(c.M.Context(), name, payload) })
 		return hostErr(c, err)
 	})

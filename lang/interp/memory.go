@@ -193,7 +193,9 @@ func (m *Machine) reserve(n int64) *value.Error {
 	if b == nil || heapInUse()+n <= b.limit {
 		return nil
 	}
-	runtime.GC()
+	if err := m.collect(); err != nil {
+		return err
+	}
 	fits := func() bool { return heapInUse()+n <= b.limit }
 	if fits() {
 		return nil
@@ -202,6 +204,25 @@ func (m *Machine) reserve(n int64) *value.Error {
 	m.Outside(func() { relieved = b.relieved(fits) })
 	if !relieved {
 		return b.full()
+	}
+	return nil
+}
+
+// collect has the collector run, which a cancelled machine does not wait for.
+func (m *Machine) collect() *value.Error {
+	done := make(chan struct{})
+	go func() {
+		runtime.GC()
+		close(done)
+	}()
+	m.Outside(func() {
+		select {
+		case <-done:
+		case <-m.ctx.Done():
+		}
+	})
+	if m.ctx.Err() != nil {
+		return m.cancelled()
 	}
 	return nil
 }

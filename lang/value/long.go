@@ -24,6 +24,14 @@ func Extend[T any](dst, more []T) []T {
 	return dst
 }
 
+// Push appends one item to dst, as append does.
+func Push[T any](dst []T, item T) []T {
+	if len(dst) == cap(dst) {
+		dst = Room(dst, 1)
+	}
+	return append(dst, item)
+}
+
 // ExtendText appends the bytes of s to dst.
 func ExtendText(dst []byte, s string) []byte { return Extend(dst, textBytes(s)) }
 

@@ -15,8 +15,16 @@ type Regex struct {
 	fast fastRegex
 }
 
+// regexMost is how many bytes a pattern may have: compiling takes long, cannot be
+// interrupted, and makes a program of many times its size.
+const regexMost = 64 << 10
+
 // NewRegex compiles src; a bad pattern is an arg_error.
 func NewRegex(src string) (Value, *Error) {
+	if len(src) > regexMost {
+		return Null, Errorf(CodeArg, "a regular expression has at most %d KiB, this one has %d", regexMost>>10, len(src)>>10).
+			WithHint("use several, or a list of texts and `.contains`")
+	}
 	re, err := regexp.Compile(unicodeClasses(src))
 	if err != nil {
 		return Null, Errorf(CodeArg, "invalid regex: %s", regexReason(src, err))

@@ -20,6 +20,7 @@ type probe struct {
 	took  []time.Duration
 	peak  int64 // greatest resident memory of the kernel seen, in bytes
 	stop  chan struct{}
+	once  sync.Once
 	ended sync.WaitGroup
 }
 
@@ -47,8 +48,14 @@ func startProbe(t *testing.T, pid int, ask func()) *probe {
 			p.mu.Unlock()
 		}
 	})
-	t.Cleanup(func() { close(p.stop); p.ended.Wait() })
+	t.Cleanup(p.end)
 	return p
+}
+
+// end stops the asking; the second time it does nothing.
+func (p *probe) end() {
+	p.once.Do(func() { close(p.stop) })
+	p.ended.Wait()
 }
 
 // report is what a probe has seen since the last report.

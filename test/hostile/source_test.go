@@ -6,19 +6,52 @@ import "strings"
 // a bar: value, cancelled, or an error code.
 type attack struct{ name, ends, src string }
 
+// large reports whether the attack reads a large file.
+func (a attack) large() bool {
+	for name, in := range files {
+		if in.large && strings.Contains(a.src, name) {
+			return true
+		}
+	}
+	return false
+}
+
 // text makes a str of n bytes or more by doubling.
 const text = "fn text(n) { var s = \"0123456789abcdef \\n\"; var l = 18; while l < n { s = s + s; l = l * 2 }; s }\n"
 
 // attacks end the kernel or stall it if it lets them.
-var attacks = slicesOf(
-	nesting(), literals(), endless(), ranges(), patterns(), texts(), lists(), inputs(), streams(), programs(),
-)
+var attacks = [][]attack{
+	nesting(), literals(), endless(), storms(), ranges(), patterns(), texts(), expanding(), lists(), inputs(), streams(), programs(),
+}
 
-func slicesOf(groups ...[]attack) (all []attack) {
-	for _, g := range groups {
-		all = append(all, g...)
+// chosen are the attacks to run: all, or a fair sample of those that need no
+// large file.
+func chosen(all bool) (out []attack) {
+	for _, group := range attacks {
+		for i, a := range group {
+			if all || i%sampled == 0 && !a.large() {
+				out = append(out, a)
+			}
+		}
 	}
-	return all
+	return out
+}
+
+// sampled is of how many attacks of a group the sample has one.
+const sampled = 8
+
+// times is n times what each gives, joined.
+func times(n int, sep string, each func(i int) string) string {
+	parts := make([]string, n)
+	for i := range parts {
+		parts[i] = each(i)
+	}
+	return strings.Join(parts, sep)
+}
+
+// functions is a call of parallel with n functions of the same body.
+func functions(n int, body string) string {
+	return "parallel(" + times(n, ", ", func(int) string { return "() => " + body }) + ")"
 }
 
 // around is n times open, the middle, and n times shut.
@@ -36,6 +69,18 @@ func nesting() []attack {
 		{"nested holes", "PARSE_ERROR", around(`"{`, "1", `}"`, 2000)},
 		{"nested lambdas", "PARSE_ERROR", strings.Repeat("x => ", n) + "1"},
 		{"nested calls", "PARSE_ERROR", around("f(", "1", ")", n)},
+		{"nested index", "PARSE_ERROR", around("a[", "1", "]", n)},
+		{"nested match", "PARSE_ERROR", around("match 1 { _ => ", "1", " }", n)},
+		{"nested try", "PARSE_ERROR", around("try { ", "1", " } catch e { 1 }", n)},
+		{"nested spawn", "PARSE_ERROR", around("spawn { ", "1", " }", n)},
+		{"nested with", "PARSE_ERROR", around("with cwd: / { ", "1", " }", n)},
+		{"nested while", "PARSE_ERROR", around("while true { ", "1", " }", n)},
+		{"nested for", "PARSE_ERROR", around("for i in [1] { ", "1", " }", n)},
+		{"nested fn", "PARSE_ERROR", around("fn f() { ", "1", " }", n)},
+		{"nested words", "PARSE_ERROR", around("echo (echo ", "1", ")", n)},
+		{"nested splices", "PARSE_ERROR", around("echo ...(", "1", ")", n)},
+		{"brackets mixed", "PARSE_ERROR", strings.Repeat("([{a: ", n)},
+		{"wrong brackets", "PARSE_ERROR", strings.Repeat(")]}", n)},
 		{"unclosed parens", "PARSE_ERROR", strings.Repeat("(", n)},
 		{"minus signs", "PARSE_ERROR", strings.Repeat("- ", n) + "1"},
 		{"not signs", "PARSE_ERROR", strings.Repeat("!", n) + "true"},
@@ -91,6 +136,23 @@ func literals() []attack {
 		{"long glob", "value|custom|arg_error|overflow", "echo " + strings.Repeat("*/", 100_000) + "*"},
 		{"glob of stars", "value|custom|arg_error", "ls /usr/" + strings.Repeat("**/", 40) + "*zzz"},
 		{"stars in a name", "value|custom|arg_error", "ls /usr/bin/" + strings.Repeat("*a", 2000)},
+		{"great size", "PARSE_ERROR|overflow|value", strings.Repeat("9", 100_000) + "tb"},
+		{"great duration", "PARSE_ERROR|overflow|value", strings.Repeat("9", 100_000) + "h"},
+		{"long duration", "PARSE_ERROR|overflow|value", strings.Repeat("1h", 200_000)},
+		{"duration without end", "overflow", "var d = 1h; while true { d = d + d }"},
+		{"size without end", "overflow", "var s = 1gb; while true { s = s + s }"},
+		{"int without end", "overflow", "var n = 1; while true { n = n * 3 }"},
+		{"long hex", "PARSE_ERROR", "0x" + strings.Repeat("f", 1<<20)},
+		{"long exponent", "PARSE_ERROR|value", "1e" + strings.Repeat("9", 1<<20)},
+		{"long underscores", "PARSE_ERROR|value", "1" + strings.Repeat("_0", 1<<19)},
+		{"long raw str", "value", "'" + strings.Repeat("x", 4<<20) + "'.len()"},
+		{"long escapes", "value", `"` + strings.Repeat(`\u{1F600}`, 400_000) + `".len()`},
+		{"many holes", "value|PARSE_ERROR", `"` + strings.Repeat("{1}", 100_000) + `".len()`},
+		{"many globs", "value|custom|no_matches|arg_error", "echo " + strings.Repeat("/usr/*/*/zzz* ", 200)},
+		{"braces in a glob", "value|custom|no_matches|arg_error|overflow|PARSE_ERROR|not_found", "ls " + strings.Repeat("{a,b}", 40)},
+		{"classes in a glob", "value|custom|no_matches|arg_error", `glob("` + strings.Repeat("[a-z]*", 2000) + `").expand().len()`},
+		{"stars over a tree", "value|no_matches", `glob("/usr/**/*/**/*/**/*zzz", hidden: true).expand().len()`},
+		{"question marks", "value|no_matches|custom|arg_error", `glob("/usr/bin/` + strings.Repeat("?*", 2000) + `").expand().len()`},
 		{"bad UTF-8", "PARSE_ERROR|value", "\"\xff\xfe\""},
 	}
 }
@@ -118,7 +180,7 @@ func endless() []attack {
 		{"fork bomb", "recursion_limit|cancelled", "fn f() { spawn { f() }; spawn { f() }; f() }\nf()"},
 		{"10,000 spawns", "value|recursion_limit", "range(0, 10000).map(i => spawn { i }).map(t => t.await()).sum()"},
 		{"10,000 spawns that wait", "recursion_limit|cancelled|value", "range(0, 10000).map(i => spawn { sleep 1h }).len()"},
-		{"10,000 in parallel", "value|recursion_limit", "parallel(...range(0, 10000).map(i => () => i)).sum()"},
+		{"10,000 in parallel", "value|recursion_limit", functions(10_000, "1") + ".sum()"},
 		{"list that grows", "overflow", "var l = []; while true { l = l + [1] }"},
 		{"list that doubles", "overflow", "var l = [1]; while true { l = l + l }"},
 		{"str that doubles", "overflow", "var s = \"x\"; while true { s = s + s }"},
@@ -130,6 +192,32 @@ func endless() []attack {
 		{"errors that repeat", "cancelled", "while true { try { [1][9] } catch e { e.msg } }"},
 		{"prints without end", "cancelled", "while true { echo hello }"},
 		{"notes without end", "cancelled", "while true { [] ; ls /nope*.zzz }"},
+	}
+}
+
+// storms start very many things at once.
+func storms() []attack {
+	const spin = "while true { 1 }"
+	return []attack{
+		{"20 tasks that compute", "cancelled", "range(0, 20).map(i => spawn { " + spin + " }).map(t => t.await())"},
+		{"1,000 tasks that compute", "cancelled|recursion_limit", "range(0, 1000).map(i => spawn { " + spin + " }).map(t => t.await())"},
+		{"1,000 functions that compute", "cancelled", functions(1000, "{ "+spin+" }")},
+		{"tasks without end", "recursion_limit|cancelled", "while true { spawn { 1 } }"},
+		{"tasks that catch", "cancelled|recursion_limit", "fn f() { while true { spawn { f() } catch null } }\nf()"},
+		{"chain of tasks", "recursion_limit|cancelled|value", "fn f(n) { spawn { f(n + 1) } }\nf(0).await().await()"},
+		{"tasks that pile up text", "overflow|cancelled|value", text + "range(0, 100).map(i => spawn { text(50000000) }).map(t => t.await().len()).sum()"},
+		{"handlers of one channel", "cancelled|recursion_limit|value", "let c = channel(\"many\"); range(0, 500).map(i => on(c, e => e)); for i in 0..100000 { c.emit(i) }"},
+		{"handlers that compute", "cancelled", "let c = channel(\"busy\"); range(0, 100).map(i => on(c, e => { " + spin + " })); c.emit(1); sleep 1h"},
+		{"channels without end", "cancelled|value|overflow", "for i in 0..100000 { channel(\"c{i}\").emit(i) }"},
+		{"retry without end", "cancelled|custom", "retry(1000000000, () => [1][9])"},
+		{"retry within retry", "cancelled|index_range", around("retry(1000, () => ", "[1][9]", ")", 20)},
+		{"retry with long delays", "cancelled|arg_error", "retry(1000000000, () => [1][9], delay: 1000h)"},
+		{"retry of programs", "cancelled|value", "retry(1000000000, () => (^false))"},
+		{"programs without end", "cancelled", "while true { ^true }"},
+		{"background without end", "cancelled|recursion_limit", "while true { sleep 1h & }"},
+		{"programs at once", "cancelled|value|custom|recursion_limit", functions(2000, "(^true)") + ".len()"},
+		{"timers at once", "cancelled|recursion_limit", "range(0, 1000).map(i => spawn { every(1ms).take(1000000).each(x => x) }).map(t => t.await())"},
+		{"sleeps at once", "cancelled|recursion_limit", functions(3000, "{ sleep 1h }")},
 	}
 }
 
@@ -151,7 +239,7 @@ func ranges() []attack {
 		{"enumerate()", "overflow"}, {"zip([1])", "value"}, {"zip(range(0, 1000000000000))", "overflow"}, {"group_by(x => x)", "overflow|cancelled"}, {"sort()", "overflow"},
 		{"sort_by(x => x)", "overflow"}, {"join(\",\")", "type_error|overflow"}, {"contains(-1)", "value|cancelled"}, {"collect()", "overflow"}, {"select(\"a\")", "type_error|overflow"},
 		{"stream().map(x => x).take(3)", "value"}, {"stream().collect()", "overflow"}, {"stream().window(100000000).take(1).collect()", "overflow"},
-		{"stream().distinct().each(x => x)", "overflow|cancelled"}, {"json()", "overflow"}, {"display()", "value|overflow"}, {"tee(3)", "value|overflow"},
+		{"stream().distinct().each(x => x)", "overflow|cancelled"}, {"json()", "overflow"}, {"display()", "type_error"}, {"tee(3)", "value|overflow"},
 		{"stream().skip(900000000000).take(1).collect()", "cancelled"}, {"stream().buffer(1000000000).each(x => x)", "cancelled|arg_error|overflow"},
 		{"stream().zip(range(0, 1000000000000).stream()).where(x => false).collect()", "cancelled"},
 	} {
@@ -167,6 +255,15 @@ func patterns() []attack {
 		{"regex counts", "arg_error|PARSE_ERROR", `regex("((a{1,100}){1,100}){1,100}")`},
 		{"regex of nested groups", "arg_error|PARSE_ERROR|value", `regex(` + "\"" + around("(", "a", ")*", 3000) + `")`},
 		{"regex of 1,000 optionals", "value|cancelled", `range(0, 1000000).map(i => "a").join().matches(regex("` + strings.Repeat("a?", 1000) + strings.Repeat("a", 1000) + `b"))`},
+		{"regex bomb by match", "value", "range(0, 100000).map(i => \"a\").join().match(re\"(a*)*(a*)*b\")"},
+		{"regex bomb by captures", "value", "range(0, 100000).map(i => \"a\").join().captures(re\"((a+)+)+b\")"},
+		{"regex bomb by replace", "value", "range(0, 100000).map(i => \"a\").join().replace(re\"(a|aa)+b\", \"x\").len()"},
+		{"regex bomb in where", "value|cancelled|type_error", "range(0, 1000).map(i => {s: range(0, 1000).map(i => \"a\").join()}).where(r => r.s.match(re\"(a+)+b\") != null).len()"},
+		{"regex of many names", "arg_error|PARSE_ERROR|value|cancelled", `regex("` + times(2000, "|", func(i int) string { return "(?P<n" + strings.Repeat("x", i%50) + string(rune('a'+i%26)) + ">a)" }) + `")`},
+		{"regex of many classes", "arg_error|PARSE_ERROR|value|cancelled", `regex("` + strings.Repeat(`[\\p{L}\\p{N}]{1,50}`, 200) + `")`},
+		{"matches of nothing", "overflow|value|cancelled", text + `text(100000000).matches(re"").len()`},
+		{"replacement of nothing", "overflow|value|cancelled", text + `text(100000000).replace(re"", "xxxxxxxxxxxxxxxx").len()`},
+		{"replacement that grows", "overflow|value|cancelled", text + `text(100000000).replace(re"(.)", "$1$1$1$1$1$1$1$1$1$1$1$1$1$1$1$1$1$1$1$1").len()`},
 		{"regex over 100 MB", "value|cancelled", text + `text(100000000).replace(re"(\\w+) (\\d+)", "x").len()`},
 		{"regex split of 100 MB", "value|cancelled|overflow", text + `text(100000000).replace(re"[0-9]", "yy").len()`},
 		{"regex that finds nothing", "value|cancelled", text + `text(100000000).matches(re"(x|y|z)+[^0-9a-f \\n]{20}")`},
@@ -190,7 +287,7 @@ func texts() []attack {
 		{"giant parse error", "arg_error", text + `json.parse("[" + text(100000000))`},
 		{"giant int", "arg_error|type_error|value", `range(0, 10000000).map(i => "9").join().parse_int()`},
 		{"giant input of a child", "value", text + `text(100000000).feed(wc -c)`},
-		{"giant file", "value", text + `text(100000000).save("out.txt"); ./out.txt.size; rm --permanent out.txt`},
+		{"giant file", "value", text + `text(100000000).save("out.txt"); path("out.txt").size; rm --permanent out.txt`},
 		{"giant event", "value|arg_error|overflow|custom", text + `channel("x").emit(text(100000000))`},
 		{"1 GiB read", "value|overflow", "path(\"big.bin\").read_bytes.len()"},
 		{"1 GiB read as text", "value|overflow", "path(\"big.bin\").read.len()"},
@@ -216,12 +313,39 @@ func texts() []attack {
 	)
 }
 
+// expanding are the calls that make a long text longer.
+func expanding() []attack {
+	var all []attack
+	for _, call := range []string{
+		`replace("", "x").len()`, `replace("0", "0123456789012345678901234567890123456789").len()`, `replace("\n", "\r\n").len()`,
+		`split("").join("0123456789").len()`, `chars().join("--").len()`, `words().join("          ").len()`, `lines().map(l => l + l).join("\n").len()`,
+		`split(" ").map(w => "{w}{w}{w}").join().len()`, `chars().map(c => [c]).flatten().len()`, `chars().sort().len()`, `chars().uniq().len()`,
+		`words().group_by(w => w).len()`, `split("").reverse().join().len()`, `stream().map(l => l + l).collect().len()`, `parse_int()`, `parse_float()`,
+		`take(99999999).upper().lower().trim().reverse().len()`,
+	} {
+		all = append(all, attack{"100 MB " + call, "value|overflow|arg_error|type_error|cancelled", text + "text(100000000)." + call})
+	}
+	return append(all,
+		attack{"escapes as JSON", "value|overflow|cancelled", "var s = \"\\u{1}\\u{2}\"; for i in 0..26 { s = s + s }; s.json().len()"},
+		attack{"capitals that grow", "value|overflow|cancelled", "var s = \"ßŉǰΐ\"; for i in 0..23 { s = s + s }; s.upper().len()"},
+		attack{"quotes as CSV", "value|overflow|cancelled", "var s = \"'\\\"'\"; for i in 0..25 { s = s + s }; csv.stringify([{a: s}]).len()"},
+		attack{"sum of texts", "overflow|cancelled", text + "let s = text(10000000); range(0, 1000).map(i => s).sum().len()"},
+		attack{"fold of texts", "overflow|cancelled", text + "let s = text(10000000); range(0, 1000).fold(\"\", (a, b) => a + s).len()"},
+		attack{"scan of texts", "overflow|cancelled", text + "let s = text(1000000); range(0, 100000).stream().scan(\"\", (a, b) => a + s).collect().len()"},
+		attack{"holes in holes", "overflow|cancelled", text + "var s = text(1000000); while true { s = \"{s}{s}\" }"},
+		attack{"paths that grow", "overflow|cancelled|arg_error|value", "var p = path(\"/a\"); for i in 0..1000000 { p = p.join(\"bbbbbbbbbb\") }"},
+		attack{"keys that grow", "overflow|cancelled|value", text + "var r = {}; for i in 0..1000 { r = r.set(text(1000000) + \"{i}\", 1) }; r.len()"},
+		attack{"table of texts", "value|overflow|cancelled", text + "let s = text(10000000); range(0, 100).map(i => {a: s, b: s + \"x\"})"},
+		attack{"errors that grow", "cancelled|value|overflow", "var m = \"x\"; for i in 0..40 { m = (try { fail(m + m) } catch e { e.msg }) }; m.len()"},
+	)
+}
+
 func lists() []attack {
 	var all []attack
 	for _, call := range []string{
 		"len()", "reverse().len()", "sort().len()", "sort_by(x => -x).len()", "uniq().len()", "sum()", "map(x => x).len()", "where(x => true).len()",
 		"chunks(2).len()", "enumerate().len()", "zip([1]).len()", "map(x => [x]).flatten().len()", "group_by(x => x % 10).len()", "contains(-1)",
-		"map(x => {a: x}).len()", "map(x => \"s{x}\").len()", "map(x => \"s\").join(\",\").len()", "min()", "json().len()", "display().len()",
+		"map(x => {a: x}).len()", "map(x => \"s{x}\").len()", "map(x => \"s\").join(\",\").len()", "min()", "json().len()",
 		"skip(1).len()", "stream().map(x => x).collect().len()", "stream().window(3).collect().len()", "group_by(x => x).len()",
 	} {
 		all = append(all, attack{"16M " + call, "value|overflow|cancelled", "range(0, 16777216).collect()." + call})
@@ -250,6 +374,17 @@ func inputs() []attack {
 		{"10 MB YAML", "value|overflow|arg_error|cancelled", "yaml.parse(path(\"big.yaml\").read).len()"},
 		{"deep JSON", "arg_error", "json.parse(path(\"deep.json\").read)"},
 		{"deep YAML", "arg_error", "yaml.parse(path(\"deep.yaml\").read)"},
+		{"deep JSON records", "arg_error", "json.parse(path(\"deeprec.json\").read)"},
+		{"deep YAML maps", "arg_error", "yaml.parse(path(\"deepmap.yaml\").read)"},
+		{"deep YAML blocks", "arg_error", "yaml.parse(path(\"deepblock.yaml\").read)"},
+		{"deep TOML", "arg_error", "toml.parse(path(\"deep.toml\").read)"},
+		{"deep TOML tables", "arg_error", "toml.parse(path(\"deeptab.toml\").read)"},
+		{"deep TOML keys", "arg_error", "toml.parse(path(\"deepkey.toml\").read)"},
+		{"CSV quote without end", "arg_error|value|overflow|cancelled", "csv.parse(path(\"quote.csv\").read).len()"},
+		{"CSV of commas", "arg_error|value|overflow|cancelled", "csv.parse(path(\"commas.csv\").read).len()"},
+		{"CSV with many columns", "arg_error|value|overflow|cancelled", "csv.parse(path(\"columns.csv\").read).len()"},
+		{"JSON of commas", "arg_error", "json.parse(path(\"commas.csv\").read)"},
+		{"numbers of JSON", "arg_error|value|overflow|cancelled", "json.parse(path(\"numbers.json\").read).len()"},
 		{"YAML bomb", "arg_error|overflow", "yaml.parse(path(\"bomb.yaml\").read)"},
 		{"200 MB JSON str", "value|overflow", "json.parse(path(\"wide.json\").read).k.len()"},
 		{"50 MB number", "value|arg_error", "json.parse(path(\"digits.json\").read)"},
@@ -264,8 +399,8 @@ func inputs() []attack {
 
 func streams() []attack {
 	return []attack{
-		{"stream without end", "cancelled", "every(1ms).each(x => x)"},
-		{"stream of a fast timer", "cancelled|arg_error", "every(1ns).map(x => x).collect()"},
+		{"stream without end", "stream_unbounded|cancelled", "every(1ms).each(x => x)"},
+		{"stream of a fast timer", "cancelled|arg_error|stream_unbounded", "every(1ns).map(x => x).collect()"},
 		{"channel that nobody reads", "value|cancelled", "let c = channel(\"unread\"); for i in 0..1000000 { c.emit(i) }"},
 		{"channel with large items", "value|cancelled|overflow", text + "let c = channel(\"large\"); let s = text(1000000); for i in 0..1000 { c.emit(s) }"},
 		{"channel with nobody behind", "cancelled", "channel(\"silent\").take()"},
@@ -286,17 +421,17 @@ func streams() []attack {
 func programs() []attack {
 	return []attack{
 		{"yes", "cancelled", "^yes"},
-		{"20 times yes", "cancelled", "parallel(...range(0, 20).map(i => () => ^yes))"},
+		{"20 times yes", "cancelled", functions(20, "(^yes)")},
 		{"20 times yes in tasks", "cancelled", "let t = range(0, 20).map(i => spawn { ^yes }); t.map(x => x.await())"},
 		{"one yes after another", "value|cancelled|overflow", "range(0, 20).map(i => (^sh -c \"yes | head -c 100000000\").out.len())"},
 		{"outputs that pile up", "value|cancelled|overflow", "range(0, 200).map(i => (^sh -c \"head -c 15000000 /dev/zero\")).len()"},
-		{"zeros", "cancelled", "^cat /dev/zero"},
+		{"zeros", "cancelled|overflow", "^cat /dev/zero"},
 		{"one endless line", "cancelled", "^sh -c \"tr '\\\\0' x < /dev/zero\""},
 		{"1 GiB captured", "value|overflow", "(^sh -c \"head -c 1073741824 /dev/zero\").stdout.len()"},
 		{"1 GiB captured as text", "value|overflow|cancelled", "(^sh -c \"yes | head -c 1073741824\").out.len()"},
 		{"yes into a child", "cancelled", "range(0, 1000000000000).stream().map(x => \"y\").feed(cat)"},
 		{"child that ignores TERM", "cancelled", "^sh -c \"trap '' TERM; while :; do sleep 1; done\""},
-		{"500 children", "value", "parallel(...range(0, 500).map(i => () => ^true)).len()"},
+		{"500 children", "value", functions(500, "(^true)") + ".len()"},
 		{"escape sequences without end", "cancelled", "^sh -c \"while :; do printf '\\\\033[31m'; done\""},
 		{"carriage returns", "value|cancelled", "^sh -c \"yes | tr '\\\\n' '\\\\r' | head -c 50000000\""},
 	}
