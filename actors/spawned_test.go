@@ -14,7 +14,7 @@ import (
 func TestSpawnedTask(t *testing.T) {
 	g, gt := newRig(t), newGate(t)
 	g.attach("s")
-	id := messages.TaskID(g.render("s", "let t = spawn { ^printf abc; "+gt.src()+"; [1, 2] }\nt.id"))
+	id := messages.TaskID("task:" + g.render("s", "let t = spawn { ^printf abc; "+gt.src()+"; [1, 2] }\nt.id"))
 	rec := g.record("s", "get", id)
 	if rec.State != messages.TaskRunning || !strings.HasPrefix(rec.Src, "spawn { ^printf abc;") || rec.Principal != owner {
 		t.Fatalf("got %+v, want it running", rec)
@@ -98,7 +98,7 @@ func TestEveryKindOfSpawnedTask(t *testing.T) {
 func TestSpawnedTaskIsCancelled(t *testing.T) {
 	g := newRig(t)
 	g.attach("s")
-	id := messages.TaskID(g.render("s", "let t = (^sleep 95 &)\nt.id"))
+	id := messages.TaskID("task:" + g.render("s", "let t = (^sleep 95 &)\nt.id"))
 	if raw := g.task("s", "cancel", id); raw.Err != nil {
 		t.Fatal(raw.Err)
 	}
@@ -117,7 +117,7 @@ func TestSpawnedTaskIsCancelled(t *testing.T) {
 func TestSpawnedTaskEndsWithItsSession(t *testing.T) {
 	g := newRig(t)
 	g.attach("s")
-	id := messages.TaskID(g.render("s", "(spawn { try { ^sleep 94 } catch e { 1 }; spawn { 2 } }).id"))
+	id := messages.TaskID("task:" + g.render("s", "(spawn { try { ^sleep 94 } catch e { 1 }; spawn { 2 } }).id"))
 	if done := ask(g, "", g.d.pid(SessionsName), messages.Request[messages.Done](messages.CloseSession{Session: "s", Principal: owner})); done.Err != nil {
 		t.Fatal(done.Err)
 	}
@@ -132,7 +132,7 @@ func TestSpawnedTaskOfADeadKernel(t *testing.T) {
 	dir := t.TempDir()
 	g := openRig(t, dir, Interrupted{})
 	g.attach("s")
-	id := messages.TaskID(g.render("s", "let t = (^sleep 93 &)\nt.id"))
+	id := messages.TaskID("task:" + g.render("s", "let t = (^sleep 93 &)\nt.id"))
 	num, _ := id.Num()
 	raw, found, err := g.store.Get(tableTask, numKey(num))
 	var saved taskRow
@@ -180,7 +180,7 @@ func TestSuspend(t *testing.T) {
 	finished(t, g.run("s", "var n = 0"))
 	for name, start := range map[string]func(gate) messages.TaskID{
 		"spawned": func(gt gate) messages.TaskID {
-			return messages.TaskID(g.render("s", "let t = spawn { "+gt.src()+"; n += 1 }\nt.id"))
+			return messages.TaskID("task:" + g.render("s", "let t = spawn { "+gt.src()+"; n += 1 }\nt.id"))
 		},
 		"background": func(gt gate) messages.TaskID { return handed(t, g.run("s", gt.src()+"; n += 1", background)).Task },
 	} {

@@ -14,6 +14,8 @@ import (
 	"shoal.dev/shoal/gateway"
 	"shoal.dev/shoal/host"
 	"shoal.dev/shoal/journal"
+	"shoal.dev/shoal/lang/builtin"
+	"shoal.dev/shoal/lang/effect"
 	"shoal.dev/shoal/lang/interp"
 	"shoal.dev/shoal/lang/value"
 	"shoal.dev/shoal/messages"
@@ -129,7 +131,7 @@ func (k *Kernel) newHost(s actors.HostSpec) *interp.Host {
 			},
 		},
 		Clock:    host.Clock{},
-		Channels: languageChannels{k, s.Session},
+		Channels: languageChannels{k, s.Session, s.Check},
 		Watcher:  host.Watcher{},
 		Net:      host.Net{},
 		Values:   k.deps,
@@ -146,6 +148,21 @@ func (k *Kernel) newHost(s actors.HostSpec) *interp.Host {
 type languageChannels struct {
 	k       *Kernel
 	session messages.SessionName
+	check   func(effect.Effect) *value.Error // nil allows everything
+}
+
+// readKey is key for reading, which the channels that the kernel writes for the
+// session allow too.
+func (c languageChannels) readKey(name string) (messages.ChannelKey, error) {
+	if !builtin.IsSessionChannel(name) {
+		return c.key(name)
+	}
+	if c.check != nil {
+		if err := c.check(effect.Effect{Kind: effect.JournalRead}); err != nil {
+			return messages.ChannelKey{}, err
+		}
+	}
+	return messages.ChannelKey{Session: c.session, Name: name}, nil
 }
 
 // key maps a language name: user.* are the session's, shared.* the kernel's,
@@ -192,7 +209,7 @@ func (c languageChannels) Emit(ctx context.Context, name string, payload []byte)
 
 // Latest is the newest payload, or nil.
 func (c languageChannels) Latest(_ context.Context, name string) ([]byte, error) {
-	key, err := c.key(name)
+	key, err := c.readKey(name)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +222,7 @@ func (c languageChannels) Latest(_ context.Context, name string) ([]byte, error)
 
 // Subscribe follows a channel through the bus, with the journal behind it.
 func (c languageChannels) Subscribe(_ context.Context, name string, start interp.ChannelStart) (interp.ChannelCursor, error) {
-	key, err := c.key(name)
+	key, err := c.readKey(name)
 	if err != nil {
 		return nil, err
 	}

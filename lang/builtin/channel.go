@@ -3,6 +3,7 @@ package builtin
 import (
 	"strings"
 
+	"shoal.dev/shoal/lang/effect"
 	"shoal.dev/shoal/lang/interp"
 	"shoal.dev/shoal/lang/value"
 )
@@ -16,6 +17,24 @@ func channelRows() []methodRow {
 		{records, "events(*, since?: count)", "The channel's events {channel, seq, ts, payload}: those after since, or all that are kept, then the live ones.", channelEvents},
 		{records, "take(*, timeout?: duration)", "Waits for the next value sent to the channel.", channelTake},
 	}
+}
+
+// IsSessionChannel reports whether a channel is one that the kernel writes for a
+// session: programs may read it, which is reading the journal.
+func IsSessionChannel(name string) bool {
+	switch name {
+	case "journal", "approval", "render", "session", "session.transcript":
+		return true
+	}
+	return false
+}
+
+// channelEffects are for channel(name).
+func channelEffects(args []interp.EffectArg, _ string) []effect.Effect {
+	if of := firstOr(args, "name"); len(of) > 0 && of[0].Known && of[0].Value.Kind() == value.KindStr && IsSessionChannel(of[0].Value.AsStr()) {
+		return []effect.Effect{{Kind: effect.JournalRead}}
+	}
+	return nil
 }
 
 var channelShape = value.ShapeOf("channel")

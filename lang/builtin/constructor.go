@@ -15,7 +15,7 @@ func constructorRows() []functionRow {
 		{"glob(pattern: str, *, hidden: bool = false, follow: bool = false)", "A pattern for paths below the working directory; with follow, `**` goes through links, but never in a circle.", globEffects, newGlob},
 		{"regex(pattern: str)", "A regular expression.", nil, newRegex},
 		{"range(a: int, b: int, *, inclusive: bool = false)", "The ints from a up to b.", nil, newRange},
-		{"channel(name: str)", "The session's event channel of that name.", nil, newChannel},
+		{"channel(name: str)", "The session's event channel of that name.", channelEffects, newChannel},
 		{"every(d: duration)", "A stream of the times at which each d has passed.", nil, newEvery},
 		{"watch(p: path|str|glob, *, recursive: bool = true)", "A stream of the changes {path, kind, ts} below a path.", followEffects, newWatch},
 		{"tail(p: path|str, *, from_start: bool = false)", "A stream of the lines that a file gets.", followEffects, newTail},

@@ -192,6 +192,8 @@ func planNamed(o operand) (value.Value, error) {
 	if o.word {
 		if n, err := value.ConvertWord(v.AsStr(), "int"); err == nil {
 			v = n
+		} else if name := v.AsStr(); !strings.HasPrefix(name, "plan:") {
+			return value.Null, hintErr(o.span, value.CodeArg, "`apply ("+name+")` applies the plan that a name holds", "apply: `%s` is a word, not a plan, its id or its ref", name)
 		}
 	}
 	if v.Kind() == value.KindRecord {

@@ -1,12 +1,19 @@
 package builtin
 
 import (
+	"strconv"
+	"strings"
+
 	"shoal.dev/shoal/lang/interp"
 	"shoal.dev/shoal/lang/value"
 )
 
 func taskID(c *interp.Call, _ []value.Value) (value.Value, error) {
-	return value.Str(c.Recv.AsTask().ID), nil
+	n, err := strconv.ParseInt(strings.TrimPrefix(c.Recv.AsTask().ID, "task:"), 10, 64)
+	if err != nil { // of a task that is kept no longer
+		return value.Null, codeErr(c.Span, value.CodeNotFound, "%s has no number", value.Inline(c.Recv))
+	}
+	return value.Int(n), nil
 }
 
 func taskAwait(c *interp.Call, _ []value.Value) (value.Value, error) {

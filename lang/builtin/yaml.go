@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/big"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -231,30 +235,79 @@ func (r *yamlReader) merge(b *value.RecordBuilder, seen map[string]bool, n *yaml
 	return size, nil
 }
 
+// The numbers of the core schema of YAML 1.2. What other readers take for one
+// besides, such as 0b1, 1_000 and 1:30, is text.
+var (
+	yamlIntText   = regexp.MustCompile(`^([-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$`)
+	yamlFloatText = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
+)
+
+// yamlWords are the plain scalars of the core schema that are no numbers.
+var yamlWords = map[string]value.Value{
+	"": value.Null, "~": value.Null, "null": value.Null, "Null": value.Null, "NULL": value.Null,
+	"true": value.Bool(true), "True": value.Bool(true), "TRUE": value.Bool(true),
+	"false": value.Bool(false), "False": value.Bool(false), "FALSE": value.Bool(false),
+	".nan": value.Float(math.NaN()), ".NaN": value.Float(math.NaN()), ".NAN": value.Float(math.NaN()),
+	".inf": value.Float(math.Inf(1)), ".Inf": value.Float(math.Inf(1)), ".INF": value.Float(math.Inf(1)),
+	"+.inf": value.Float(math.Inf(1)), "+.Inf": value.Float(math.Inf(1)), "+.INF": value.Float(math.Inf(1)),
+	"-.inf": value.Float(math.Inf(-1)), "-.Inf": value.Float(math.Inf(-1)), "-.INF": value.Float(math.Inf(-1)),
+}
+
+// yamlScalar is the value of a scalar: text where it has quotes, is a block or
+// says so, else by the core schema.
 func yamlScalar(n *yaml.Node) (value.Value, error) {
-	switch n.ShortTag() {
-	case "!!null":
-		return value.Null, nil
-	case "!!bool":
-		var b bool
-		if err := n.Decode(&b); err != nil {
-			return value.Null, err
-		}
-		return value.Bool(b), nil
-	case "!!int":
-		var i int64
-		if n.Decode(&i) == nil {
-			return value.Int(i), nil
-		}
-		fallthrough
-	case "!!float":
-		var f float64
-		if err := n.Decode(&f); err != nil {
-			return value.Null, err
-		}
-		return value.Float(f), nil
+	tagged := n.Style&yaml.TaggedStyle != 0
+	const text = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+	if n.Style&text != 0 && !tagged {
+		return value.Str(n.Value), nil
 	}
-	return value.Str(n.Value), nil
+	v := yamlPlain(n.Value)
+	if !tagged {
+		return v, nil
+	}
+	kinds, known := map[string][]value.Kind{
+		"!!null": {value.KindNull}, "!!bool": {value.KindBool}, "!!int": {value.KindInt}, "!!float": {value.KindFloat, value.KindInt},
+	}[n.ShortTag()]
+	switch {
+	case !known:
+		return value.Str(n.Value), nil
+	case !slices.Contains(kinds, v.Kind()):
+		return value.Null, fmt.Errorf("line %d: %q is no %s", n.Line, n.Value, n.ShortTag())
+	case n.ShortTag() == "!!float" && v.Kind() == value.KindInt:
+		return value.Float(float64(v.AsInt())), nil
+	}
+	return v, nil
+}
+
+// yamlPlain is what the core schema makes of a plain scalar. An int that has no
+// room is a float.
+func yamlPlain(text string) value.Value {
+	if v, ok := yamlWords[text]; ok {
+		return v
+	}
+	c := text[0]
+	if c != '-' && c != '+' && c != '.' && (c < '0' || c > '9') {
+		return value.Str(text)
+	}
+	if yamlIntText.MatchString(text) {
+		digits, base := text, 10
+		if strings.HasPrefix(text, "0o") || strings.HasPrefix(text, "0x") {
+			base = map[byte]int{'o': 8, 'x': 16}[text[1]]
+			digits = text[2:]
+		}
+		if i, err := strconv.ParseInt(digits, base, 64); err == nil {
+			return value.Int(i)
+		}
+		if big, ok := new(big.Float).SetString(text); ok {
+			f, _ := big.Float64()
+			return value.Float(f)
+		}
+	}
+	if yamlFloatText.MatchString(text) {
+		f, _ := strconv.ParseFloat(text, 64) // infinite beyond the range
+		return value.Float(f)
+	}
+	return value.Str(text)
 }
 
 func yamlStringify(c *interp.Call, a []value.Value) (value.Value, error) {
