@@ -70,6 +70,8 @@ type Options struct {
 	// TokenCheck is how often the tokens of living connections are looked at, to
 	// end those that were revoked or have expired; 0 means 200 ms.
 	TokenCheck time.Duration
+	// WriteTime is how long a peer may refuse to read; 0 means wire.WriteTimeout.
+	WriteTime time.Duration
 	// RequireToken refuses attachment without a token.
 	RequireToken bool
 	// AnyUID lets other users in whom the socket's mode lets through; each is a
@@ -111,6 +113,9 @@ var ErrStopping = errors.New("the kernel is stopping")
 func New(o Options) *Gateway {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.WriteTime == 0 {
+		o.WriteTime = wire.WriteTimeout
 	}
 	if o.TokenCheck == 0 {
 		o.TokenCheck = tokenCheck
@@ -158,6 +163,7 @@ func (g *Gateway) admit(c *net.UnixConn) {
 		return
 	}
 	k := &conn{g: g, uid: uid, wire: wire.NewConn(c)}
+	k.wire.SetWriteTimeout(g.o.WriteTime)
 	k.seat = g.seatLocked()
 	g.conns[k] = struct{}{}
 	g.wait.Go(func() {

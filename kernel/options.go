@@ -24,6 +24,9 @@ type Options struct {
 	MCPHTTP string
 	// HTTP has the limits of that server; what is left out is as usual.
 	HTTP mcphttp.Options
+	// WriteTime is how long a client of the socket may refuse to read before it
+	// is given up; 0 means 30 s.
+	WriteTime time.Duration
 	// RequireToken refuses clients without a token.
 	RequireToken bool
 	// SocketGroup lets the members of a group connect.

@@ -197,7 +197,7 @@ func (k *Kernel) newGateway() error {
 			PTYs: k.sys.PID("kernel/ptys"),
 		},
 		MCP: k.mcp, Version: link.Version(), KernelID: k.id, OwnerUID: os.Getuid(),
-		OwnerEnv: env, OwnerHome: home, Tokens: token.Open(k.o.Paths.StateDir), RequireToken: k.o.RequireToken,
+		OwnerEnv: env, OwnerHome: home, Tokens: token.Open(k.o.Paths.StateDir), RequireToken: k.o.RequireToken, WriteTime: k.o.WriteTime,
 		AnyUID: k.o.SocketGroup != "", Caps: k.caps, Info: k.info, Fresh: k.deps.ReadFresh, Jobs: k.tasks.Watch,
 		Shutdown: func() { k.stopOnce.Do(func() { close(k.stopping) }) },
 	})

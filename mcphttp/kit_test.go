@@ -26,14 +26,14 @@ const patience = 20 * time.Second
 
 // world is a kernel of the test's own that serves HTTP.
 type world struct {
-	t      *testing.T
+	t      testing.TB
 	k      *kernel.Kernel
 	dir    string
 	addr   string
 	secret string // of a token for the owner
 }
 
-func newWorld(t *testing.T, change ...func(*mcphttp.Options)) *world {
+func newWorld(t testing.TB, change ...func(*mcphttp.Options)) *world {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sh") // sockets need short paths
 	if err != nil {
@@ -178,7 +178,7 @@ func (c *client) post(body string, headers ...string) answer {
 }
 
 // result is the result in a response, plain or of events.
-func (a answer) result(t *testing.T) map[string]any {
+func (a answer) result(t testing.TB) map[string]any {
 	t.Helper()
 	text := a.body
 	if strings.HasPrefix(a.header.Get("Content-Type"), "text/event-stream") {
@@ -216,7 +216,7 @@ func toolFrame(id any, name string, args any) string {
 
 // events is an open event stream.
 type events struct {
-	t      *testing.T
+	t      testing.TB
 	resp   *http.Response
 	cancel context.CancelFunc
 	in     *bufio.Reader

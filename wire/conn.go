@@ -20,6 +20,10 @@ func NewConn(stream io.ReadWriteCloser) *Conn {
 	return &Conn{stream: stream, in: NewReader(stream), out: NewWriter(stream)}
 }
 
+// SetWriteTimeout changes how long the peer may refuse to read before it is given
+// up, from WriteTimeout. It is called before anything is sent.
+func (c *Conn) SetWriteTimeout(d time.Duration) { c.out.timeout = d }
+
 // Next is the reader's Next.
 func (c *Conn) Next() ([]byte, error) { return c.in.Next() }
 
