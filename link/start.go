@@ -144,8 +144,10 @@ func (s starter) launch(ctx context.Context) error {
 	return await(ctx, ready)
 }
 
-// args are the predecessor's flags, if there was one, then ours.
-func (s starter) args() []string {
+func (s starter) args() []string { return append(s.flags(), "--ready-fd", strconv.Itoa(readyFD)) }
+
+// flags are the predecessor's, if there was one, then ours.
+func (s starter) flags() []string {
 	var args []string
 	if e, err := s.paths.ReadEndpoint(); err == nil {
 		args = append(args, e.Args...)
@@ -154,7 +156,29 @@ func (s starter) args() []string {
 	if s.paths.Given {
 		args = append(args, "--socket", s.paths.Socket)
 	}
-	return append(args, "--ready-fd", strconv.Itoa(readyFD))
+	return args
+}
+
+// Check asks the program that would be started as the next kernel whether its
+// flags, configuration and policy are in order. It leaves a kernel that runs
+// alone.
+func Check(ctx context.Context, o Options) error {
+	p, err := Locate(o)
+	if err != nil {
+		return err
+	}
+	s := newStarter(o, p)
+	program, err := s.find()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, program, append(s.flags(), "--check")...)
+	cmd.Dir, cmd.Env = "/", kernelEnv(s.environ)
+	out, err := cmd.CombinedOutput()
+	if said := strings.TrimPrefix(strings.TrimSpace(string(out)), "error: "); err != nil && said != "" {
+		return errors.New(said)
+	}
+	return err
 }
 
 // await reads the one line that a kernel writes: "ready PATH" or "error TEXT".

@@ -89,7 +89,7 @@ type Server struct {
 // Listen makes a server on a loopback address. It serves once Serve is called.
 func Listen(addr string, o Options) (*Server, error) {
 	o.normalize()
-	if err := checkAddr(addr); err != nil {
+	if err := CheckAddr(addr); err != nil {
 		return nil, err
 	}
 	l, err := net.Listen("tcp", addr)
@@ -104,9 +104,9 @@ func Listen(addr string, o Options) (*Server, error) {
 	return s, nil
 }
 
-// checkAddr refuses what others could reach: a bearer token would travel in the
+// CheckAddr refuses what others could reach: a bearer token would travel in the
 // clear.
-func checkAddr(addr string) error {
+func CheckAddr(addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return fmt.Errorf("listen for MCP over HTTP on %q: expected HOST:PORT, such as 127.0.0.1:8420", addr)

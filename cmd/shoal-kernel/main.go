@@ -30,6 +30,13 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "error: %v\nhint: shoal-kernel --help lists the flags\n", err)
 		return 2
 	}
+	if f.check {
+		if err := kernel.Check(f.options); err != nil {
+			fmt.Fprintf(stderr, "error: %v\n", err)
+			return 1
+		}
+		return 0
+	}
 	ready := readyPipe(f.readyFD)
 	kernel.SetMemory()
 	signals := make(chan os.Signal, 4) // a signal counts from the first moment
@@ -76,6 +83,7 @@ func wait(k *kernel.Kernel, signals <-chan os.Signal) error {
 type flags struct {
 	options kernel.Options
 	readyFD int
+	check   bool
 }
 
 // errShown says that the answer has been printed already.
@@ -96,6 +104,7 @@ func parse(args []string, stdout, stderr io.Writer) (flags, error) {
 	set.StringVar(&f.options.SocketGroup, "socket-group", "", "let members of `GROUP` connect")
 	set.StringVar(&f.options.PTYEngine, "pty-engine", "", "`ENGINE` that draws terminals: own, or xvt for charmbracelet/x/vt (default own)")
 	set.IntVar(&f.readyFD, "ready-fd", -1, "descriptor `N` that is told when the kernel serves, or why it does not")
+	set.BoolVar(&f.check, "check", false, "say whether flags, configuration and policy are in order, and stop")
 	set.BoolVar(&version, "version", false, "print the version")
 	if err := set.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {

@@ -44,11 +44,7 @@ func controlKernel(a *app, args []string) int {
 	case "stop":
 		err = a.kernelStop()
 	case "restart":
-		err = a.kernelStop()
-		var none *link.NotServing
-		if err == nil || errors.As(err, &none) {
-			err = a.kernelStatus(true, *asJSON)
-		}
+		err = a.kernelRestart(*asJSON)
 	default:
 		return a.usageError("kernel takes one of status, stop, restart, not %q", args[0])
 	}
@@ -56,6 +52,22 @@ func controlKernel(a *app, args []string) int {
 		return a.fail(err)
 	}
 	return exitOK
+}
+
+// kernelRestart stops the kernel and starts another one, unless that would not
+// come up: then the one that runs is left alone.
+func (a *app) kernelRestart(asJSON bool) error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	if err := link.Check(ctx, a.options); err != nil {
+		return fmt.Errorf("the kernel would not start again, and was left as it is: %w", err)
+	}
+	err := a.kernelStop()
+	var none *link.NotServing
+	if err == nil || errors.As(err, &none) {
+		err = a.kernelStatus(true, asJSON)
+	}
+	return err
 }
 
 func (a *app) kernelStatus(start, asJSON bool) error {
