@@ -89,3 +89,20 @@ func TestLongRegex(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A string with long texts in its holes is put together once it is known to fit.
+func TestLongTextsInHoles(t *testing.T) {
+	text := strings.Repeat("0123456789", 200_000)
+	v, err := evaluateText(t, `let n = 7; let s = "a{n}{text}b{text}{n}c"; [s.len(), s.take(4), s.skip(s.len() - 3), s.skip(2_000_000).take(4)]`, text)
+	if got := value.Inline(v); err != nil || got != `[4000005, "a701", "97c", "89b0"]` {
+		t.Errorf("got %s %v", got, err)
+	}
+	_, err = evaluateText(t, `"`+strings.Repeat("{text}", 600)+`".len()`, text)
+	if e, ok := err.(*value.Error); !ok || e.Code != value.CodeOverflow {
+		t.Errorf("too long: got %v", err)
+	}
+	_, err = evaluateText(t, `"{text}{1 / 0}"`, text)
+	if e, ok := err.(*value.Error); !ok || e.Code != value.CodeDivZero {
+		t.Errorf("an error in a later hole: got %v", err)
+	}
+}

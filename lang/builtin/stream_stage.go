@@ -362,9 +362,9 @@ func (s *windowSource) Next(m *interp.Machine) (value.Value, bool, error) {
 		if err != nil || !ok {
 			return value.Null, false, err
 		}
-		s.last = append(s.last, v)
+		s.last = value.Push(s.last, v)
 	}
-	return value.NewList(append([]value.Value(nil), s.last...)), true, nil
+	return window(m, s.last)
 }
 
 func (s *timedWindow) Next(m *interp.Machine) (value.Value, bool, error) {
@@ -380,7 +380,19 @@ func (s *timedWindow) Next(m *interp.Machine) (value.Value, bool, error) {
 	if len(s.last) > maxItems {
 		return value.Null, false, value.Errorf(value.CodeOverflow, "window: more than %d items", maxItems)
 	}
-	return value.NewList(append([]value.Value(nil), s.last...)), true, nil
+	return window(m, s.last)
+}
+
+// window is a list of the items of a window, for others to keep.
+func window(m *interp.Machine, last []value.Value) (value.Value, bool, error) {
+	err := m.Check()
+	if err == nil {
+		err = m.Reserve(int64(len(last)) * itemBytes)
+	}
+	if err != nil {
+		return value.Null, false, err
+	}
+	return value.NewList(value.Extend(nil, last)), true, nil
 }
 
 // throttleSource gives the first item of each interval.

@@ -120,11 +120,7 @@ func (c *compiler) literal(l *syntax.Literal) code {
 }
 
 func (c *compiler) interp(e *syntax.Interp) code {
-	type piece struct {
-		text string
-		x    code
-	}
-	pieces := make([]piece, len(e.Parts))
+	pieces := make([]textPiece, len(e.Parts))
 	for i, p := range e.Parts {
 		pieces[i].text = p.Text
 		if p.X != nil {
@@ -147,7 +143,11 @@ func (c *compiler) interp(e *syntax.Interp) code {
 			}
 			switch v.Kind() {
 			case value.KindStr:
-				buf = value.ExtendText(buf, v.AsStr())
+				s := v.AsStr()
+				if len(s) > longPiece {
+					return m.longText(buf, s, pieces[i+1:], span)
+				}
+				buf = append(buf, s...)
 			case value.KindSecret:
 				return m.fail(span, value.CodeType, "a secret cannot be put into a string")
 			default:
@@ -164,6 +164,55 @@ func (c *compiler) interp(e *syntax.Interp) code {
 		m.text = buf
 		return value.StrOf(buf)
 	}
+}
+
+// textPiece is a piece of a string with holes.
+type textPiece struct {
+	text string
+	x    code // nil: the text stands there
+}
+
+// longPiece is from how many bytes on a text in a hole is not copied before it is
+// known how long the whole string is.
+const longPiece = 1 << 20
+
+// longText is a string of what was put together so far, a long text, and the
+// pieces that follow.
+func (m *Machine) longText(buf []byte, s string, pieces []textPiece, span syntax.Span) value.Value {
+	parts := []string{string(buf), s}
+	size := len(buf) + len(s)
+	for i := range pieces {
+		part := pieces[i].text
+		if x := pieces[i].x; x != nil {
+			v := x(m)
+			if m.ctl != running {
+				return value.Null
+			}
+			switch v.Kind() {
+			case value.KindStr:
+				part = v.AsStr()
+			case value.KindSecret:
+				return m.fail(span, value.CodeType, "a secret cannot be put into a string")
+			default:
+				part = string(value.AppendInline(nil, v))
+			}
+		}
+		parts = append(parts, part)
+		if size += len(part); size > value.MaxText {
+			return m.raise(overflow("str"), span)
+		}
+	}
+	if err := m.Reserve(int64(size)); err != nil {
+		return m.raise(err, span)
+	}
+	out := make([]byte, 0, size)
+	for _, part := range parts {
+		if !m.poll() {
+			return value.Null
+		}
+		out = value.ExtendText(out, part)
+	}
+	return value.Str(value.TextOf(out))
 }
 
 // textMost is up to how many bytes the room for a string is used again.

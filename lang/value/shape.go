@@ -73,7 +73,7 @@ func (s *Shape) Slot(key string) int {
 
 // With is the shape with key appended; key must not be in s.
 func (s *Shape) With(key string) *Shape {
-	if len(s.keys) >= maxTracked {
+	if len(s.keys) >= maxTracked || len(key) > maxTrackedKey {
 		return s.extend(key)
 	}
 	s.mu.RLock()
@@ -89,7 +89,7 @@ func (s *Shape) With(key string) *Shape {
 	if old := s.next[key].Value(); old != nil {
 		return old
 	}
-	if len(key) <= maxTrackedKey && s.makeRoomLocked() {
+	if s.makeRoomLocked() {
 		next.parent = s
 		s.next[key] = weak.Make(next)
 	}
