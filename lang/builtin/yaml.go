@@ -320,17 +320,33 @@ func yamlStringify(c *interp.Call, a []value.Value) (value.Value, error) {
 	if jerr != nil {
 		return value.Null, jerr.WithSpan(spanOf(c.Span))
 	}
-	out, err := writeYAML(v)
+	out, err := perhapsApart(c, len(text) > longText, func(stop func() error) (string, error) { return writeYAML(v, stop) })
+	if e, ok := err.(*value.Error); ok {
+		return value.Null, e
+	}
 	if err != nil {
 		return value.Null, argErr(c.Span, "yaml.stringify: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	return value.Str(out), nil
 }
 
+// stoppedWriter writes to w until stop gives an error.
+type stoppedWriter struct {
+	w    io.Writer
+	stop func() error
+}
+
+func (s stoppedWriter) Write(p []byte) (int, error) {
+	if err := s.stop(); err != nil {
+		return 0, err
+	}
+	return s.w.Write(p)
+}
+
 // writeYAML spells a value of the JSON data model.
-func writeYAML(v value.Value) (string, error) {
+func writeYAML(v value.Value, stop func() error) (string, error) {
 	var b strings.Builder
-	e := yaml.NewEncoder(&b)
+	e := yaml.NewEncoder(stoppedWriter{&b, stop})
 	e.SetIndent(2)
 	if err := e.Encode(yamlNode(v)); err != nil {
 		return "", err
@@ -383,7 +399,7 @@ func yamlText(tag, text string) *yaml.Node {
 // yes and on for booleans, and << merges.
 func yamlString(s string) *yaml.Node {
 	n := yamlText("!!str", s)
-	switch strings.ToLower(s) {
+	switch strings.ToLower(s[:min(len(s), len("false")+1)]) { // none of them is longer
 	case "y", "n", "yes", "no", "on", "off", "<<", "=", "":
 		n.Style = yaml.DoubleQuotedStyle
 	default:

@@ -78,7 +78,7 @@ func FuzzYAML(f *testing.F) {
 		if jerr != nil {
 			return
 		}
-		out, werr := writeYAML(norm)
+		out, werr := writeYAML(norm, func() error { return nil })
 		if werr != nil {
 			t.Fatalf("%q: %v", src, werr)
 		}

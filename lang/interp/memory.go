@@ -104,7 +104,8 @@ func (b *Memory) leave(m *Machine) {
 
 // look compares the heap with the bound, as long as anything runs.
 func (b *Memory) look() {
-	if b.over() && !b.relieved(func() bool { return heapInUse() <= b.limit }) {
+	fits := func() bool { return heapInUse() <= b.limit }
+	if b.over() && !b.leftover(fits) && !b.relieved(fits) {
 		b.endGreediest()
 	}
 	b.mu.Lock()
@@ -143,6 +144,22 @@ func (b *Memory) over() bool {
 		return heapLive() >= b.limit/4*3
 	}
 	return true
+}
+
+// leftover reports whether nobody who runs has asked for much: then what lies
+// there was others', and the collector makes it fit.
+func (b *Memory) leftover(fits func() bool) bool {
+	b.mu.Lock()
+	most := int64(0)
+	for m := range b.running {
+		most = max(most, m.usage.recent())
+	}
+	b.mu.Unlock()
+	if most > b.limit/8 {
+		return false
+	}
+	runtime.GC()
+	return fits()
 }
 
 // endGreediest ends the machine that has asked for most and has the collector
