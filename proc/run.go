@@ -81,7 +81,14 @@ func (r *Runner) Run(ctx context.Context, spec Spec) (*Result, error) {
 	}
 	began := time.Now()
 	run := &running{r: r, res: &Result{}}
-	if err := run.start(spec); err != nil {
+	select {
+	case r.starts <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	err := run.start(spec)
+	<-r.starts
+	if err != nil {
 		if err.Kind == NotFound {
 			r.paths.forget(spec.Path)
 		}
@@ -92,9 +99,9 @@ func (r *Runner) Run(ctx context.Context, spec Spec) (*Result, error) {
 		defer close(ended)
 		run.res.Holders = run.tree.End(context.Background(), CancelLadder())
 	})
-	state, err := run.child.Wait()
+	state, werr := run.child.Wait()
 	run.tree.reaped()
-	if err != nil {
+	if werr != nil {
 		// Cannot happen with a child of ours; the tree must not stay behind.
 		run.tree.End(context.Background(), KillLadder())
 	}

@@ -63,7 +63,8 @@ type Runner struct {
 	tails  *tailPool
 	paths  pathCache
 
-	seq atomic.Uint64
+	seq    atomic.Uint64
+	starts chan struct{} // holds an item for each child that is being started
 
 	mu       sync.Mutex
 	own      map[int]bool // pids that some goroutine of ours waits for
@@ -77,6 +78,10 @@ type Runner struct {
 	reaper sync.WaitGroup
 	closed atomic.Bool
 }
+
+// startsMost is how many children are started at once: each start holds a thread,
+// and one waits for another in the system anyway.
+const startsMost = 8
 
 // New returns a Runner whose directories exist. The caller ends it with Close.
 func New(opts Options) (*Runner, error) {
@@ -116,6 +121,7 @@ func New(opts Options) (*Runner, error) {
 		log:    opts.Log,
 		null:   null,
 		tails:  newTailPool(opts.RunDir, opts.Mask),
+		starts: make(chan struct{}, startsMost),
 		own:    map[int]bool{},
 		trees:  map[*Tree]struct{}{},
 		usage:  map[string]Usage{},

@@ -65,15 +65,18 @@ func appendJSONText(dst []byte, s string) []byte {
 			if !ascii && !utf8.ValidString(part) {
 				part = validText(part)
 			}
-			dst = append(dst, part...)
+			dst = ExtendText(dst, part)
 			i += n
 			continue
 		}
-		dst = appendJSONEscape(dst, s[i])
+		dst = appendJSONEscape(Room(dst, escapeMost), s[i])
 		i++
 	}
 	return dst
 }
+
+// escapeMost is how many bytes an escape has.
+const escapeMost = 6
 
 func appendJSONEscape(dst []byte, c byte) []byte {
 	switch c {

@@ -76,7 +76,7 @@ func (r *Regex) FindAll(s string, most int, stop func() error) (all []string, er
 			if len(all) == most {
 				return "", errEnough
 			}
-			all = append(all, match)
+			all = Push(all, match)
 			return "", asked.next()
 		})
 		if err == errEnough {
@@ -88,7 +88,7 @@ func (r *Regex) FindAll(s string, most int, stop func() error) (all []string, er
 		if err := asked.next(); err != nil {
 			return nil, err
 		}
-		all = append(all, s[start:end])
+		all = Push(all, s[start:end])
 	}
 	return all, nil
 }

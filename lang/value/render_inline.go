@@ -41,7 +41,7 @@ func (r *inliner) full() bool {
 	return r.cut
 }
 
-func (r *inliner) add(s string) { r.dst = append(r.dst, s...) }
+func (r *inliner) add(s string) { r.dst = ExtendText(r.dst, s) }
 
 func (r *inliner) value(v Value, depth int) {
 	switch v.Kind() {
