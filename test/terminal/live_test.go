@@ -214,11 +214,7 @@ func startOthers(t *testing.T) *others {
 		t.Log("no other terminals to compare with: they are tmux, and @xterm/headless by SHOAL_XTERM_DIR")
 		return o
 	}
-	o.peers = []peer{startTmux(t), startHeadless(t)}
-	_, err := exec.LookPath("xterm")
-	if _, noServer := exec.LookPath("Xvfb"); err == nil && noServer == nil {
-		o.arbiter = startXterm(t)
-	}
+	o.peers, o.arbiter = []peer{startTmux(t), startHeadless(t)}, startArbiter(t)
 	return o
 }
 
