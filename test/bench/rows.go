@@ -41,10 +41,11 @@ func (b *bench) allRows() []row {
 			ref: "nushell", peer: b.latency(b.nushell, nuTrue, commands), most: 1},
 		{key: "exec.16", what: "exec `1 + 1`, 16 in flight", unit: perSec, ours: b.throughput(b.shoal, onePlusOne, pipelined), least: 4000},
 		{key: "noop.16", what: "tool that does nothing, 16 in flight", unit: perSec, ours: b.throughput(b.shoal, noOp, pipelined),
-			ref: "mcp-go tool", peer: b.throughput(b.bare, bareNoOp, pipelined)},
+			ref: "mcp-go tool", peer: b.throughput(b.bare, bareNoOp, pipelined), least: 0.7},
 		{key: "exec.16.nu", what: "exec `1 + 1`, 16 in flight", unit: perSec, ours: b.throughput(b.shoal, onePlusOne, pipelined),
 			ref: "nushell", peer: b.throughput(b.nushell, nuOnePlusOne, 1000), least: 2},
 	}
+	rows = append(rows, b.connectionRows()...)
 	rows = append(rows, b.besideRows()...)
 	rows = append(rows, b.memoryRows()...)
 	rows = append(rows, b.screenRows()...)

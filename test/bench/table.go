@@ -18,6 +18,7 @@ const (
 	millis  unit = "ms"
 	perSec  unit = "/s"
 	mebi    unit = "MiB"
+	kibi    unit = "KiB"
 	percent unit = "%"
 	octets  unit = "B"
 
@@ -38,6 +39,8 @@ func (u unit) format(n float64) string {
 		return strconv.FormatFloat(n, 'f', 0, 64) + " /s"
 	case mebi:
 		return strconv.FormatFloat(n/(1<<20), 'f', 1, 64) + " MiB"
+	case kibi:
+		return strconv.FormatFloat(n/(1<<10), 'f', 1, 64) + " KiB"
 	case octets:
 		return strconv.FormatFloat(n, 'f', 0, 64) + " B"
 	default:

@@ -23,9 +23,11 @@ type bench struct {
 	peer     string // the comparison server's program
 	ours     *server
 	theirs   *server
+	alone    *server // our connection loop without a kernel
 	nu       *server
 	nuErr    error
 	programs map[string]peerFile // of the language peers, once looked for
+	delivery float64             // processor seconds of a kernel for one delivery of an event, once measured
 	worked   float64             // resident bytes of a kernel after work, once measured
 	states   []string            // state directories whose kernels are to be stopped
 }
@@ -43,18 +45,26 @@ func prepare(ctx context.Context, o options, notes io.Writer) (*bench, error) {
 	if b.root, err = os.MkdirTemp("", "shoal-bench-"); err != nil {
 		return nil, err
 	}
-	b.peer = filepath.Join(b.root, "peer")
-	build := exec.CommandContext(ctx, "go", "build", "-o", b.peer, "shoal.dev/shoal/test/bench/peer")
-	if out, err := build.CombinedOutput(); err != nil {
+	if b.peer, err = b.build("peer"); err != nil {
 		b.cleanUp()
-		return nil, fmt.Errorf("build the comparison server: %w: %s", err, out)
+		return nil, err
 	}
 	return b, nil
 }
 
+// build builds one of the programs beside this one.
+func (b *bench) build(name string) (string, error) {
+	program := filepath.Join(b.root, name)
+	build := exec.CommandContext(b.ctx, "go", "build", "-o", program, "shoal.dev/shoal/test/bench/"+name)
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w: %s", name, err, out)
+	}
+	return program, nil
+}
+
 // cleanUp ends every process of the run and removes its directory.
 func (b *bench) cleanUp() {
-	for _, s := range []*server{b.ours, b.theirs, b.nu} {
+	for _, s := range []*server{b.ours, b.theirs, b.alone, b.nu} {
 		if s != nil {
 			s.close()
 		}
