@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X shoal.dev/shoal/link.version=$(VERSION) -X main.version=$(VE
 BINS    := shoal shoal-mcp shoal-kernel shoal-launch
 GO      ?= go
 
-.PHONY: build install demo test unit race rules docs bench chaos hostile fuzz clean $(BINS)
+.PHONY: build install demo test unit race rules docs bench chaos hostile conformance-mcp fuzz clean $(BINS)
 
 build: $(BINS)
 
@@ -36,6 +36,12 @@ chaos: build
 # All sources that try to crash, hang or exhaust a kernel, beside a second session.
 hostile: build
 	SHOAL_BIN=$(CURDIR)/bin $(GO) test -count=1 -v -timeout 60m ./test/hostile -args -all
+
+# The official MCP conformance suite (from npm) against the facade with fixtures.
+conformance-mcp:
+	@mkdir -p bin/conformance
+	CGO_ENABLED=0 $(GO) build -tags conformance -o bin/conformance/ ./cmd/shoal-kernel ./cmd/shoal
+	$(GO) run ./test/mcpsuite -bin bin/conformance
 
 FUZZTIME ?= 60s
 fuzz:

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -260,39 +261,58 @@ func (s *Server) inputRequired(key string, form json.RawMessage) json.RawMessage
 	return append(s.appendInfo(append(dst, `,"_meta":{`...)), `}}`...)
 }
 
-// elicit asks the user of a client that has made a handshake, and waits for the
-// answer until the deadline; nil when there was none. A question that nobody
-// waits for any more is withdrawn.
-func (p *peer) elicit(ctx context.Context, about json.RawMessage, form json.RawMessage, deadline time.Time) (*answer, *messages.Error) {
+// elicit asks the user of a client that has made a handshake; nil when nobody
+// answered by the deadline. A client that fails to ask counts as a user who
+// dismissed the question.
+func (p *peer) elicit(ctx context.Context, about, form json.RawMessage, deadline time.Time) (*answer, *messages.Error) {
+	result, answered, lost := p.askClient(ctx, about, "elicitation/create", form, deadline)
+	switch {
+	case lost != nil || !answered:
+		return nil, lost
+	case len(result) == 0 || result[0] != '{':
+		return &answer{action: "cancel"}, nil
+	}
+	return readAnswer(result), nil
+}
+
+// askClient makes a request to the client, which belongs to a request of the
+// client's, and waits for the answer until the deadline; its result is empty
+// when it was an error. A question that nobody waits for any more is withdrawn.
+func (p *peer) askClient(ctx context.Context, about json.RawMessage, method string, params json.RawMessage, deadline time.Time) (result json.RawMessage, answered bool, lost *messages.Error) {
 	id := "shoal-" + p.s.o.token()
-	reply := make(chan *answer, 1)
+	reply := make(chan json.RawMessage, 1)
 	p.mu.Lock()
 	p.asked[id] = reply
 	p.mu.Unlock()
 	frame := appendString([]byte(`{"jsonrpc":"2.0","id":`), id)
-	frame = append(append(frame, `,"method":"elicitation/create","params":`...), form...)
+	frame = appendString(append(frame, `,"method":`...), method)
+	frame = appendRaw(append(frame, `,"params":`...), params)
 	if p.sendFor(about, append(frame, "}\n"...)) != nil {
-		return nil, messages.Errorf(messages.CodeInterrupted, "the connection has ended")
+		lost = messages.Errorf(messages.CodeInterrupted, "the connection has ended")
 	}
 	timer := time.NewTimer(time.Until(deadline))
 	defer timer.Stop()
-	var said *answer
-	select {
-	case said = <-reply:
-	case <-timer.C:
-	case <-p.ending: // no answer can come any more
-	case <-ctx.Done():
+	if lost == nil {
+		select {
+		case result = <-reply:
+			return result, true, nil
+		case <-timer.C:
+		case <-p.ending: // no answer can come any more
+		case <-ctx.Done():
+		}
 	}
 	p.mu.Lock()
 	_, open := p.asked[id]
 	delete(p.asked, id)
 	p.mu.Unlock()
-	if open {
-		params := appendString([]byte(`{"requestId":`), id)
-		p.sendFor(about, notificationFrame("notifications/cancelled", append(params, `,"reason":"nobody waits for the answer any more"}`...)))
-		said = nil
+	switch {
+	case !open: // it came at the same moment
+		return <-reply, true, nil
+	case lost == nil:
+		withdrawal := appendString([]byte(`{"requestId":`), id)
+		p.sendFor(about, notificationFrame("notifications/cancelled", append(withdrawal, `,"reason":"nobody waits for the answer any more"}`...)))
 	}
-	return said, nil
+	return nil, false, lost
 }
 
 // answered takes an answer of the client to a question of ours.
@@ -302,14 +322,9 @@ func (p *peer) answered(req request) {
 	reply := p.asked[id]
 	delete(p.asked, id)
 	p.mu.Unlock()
-	if reply == nil {
-		return
+	if reply != nil {
+		reply <- bytes.Clone(req.result)
 	}
-	said := readAnswer(req.result)
-	if said == nil { // an error: it could not ask
-		said = &answer{action: "cancel"}
-	}
-	reply <- said
 }
 
 const (

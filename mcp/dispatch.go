@@ -25,6 +25,11 @@ func (p *peer) dispatch(req request) (job, *messages.Error) {
 }
 
 func (p *peer) route(req request) (job, *messages.Error) {
+	if fixtures.route != nil {
+		if j, taken := fixtures.route(p, req); taken {
+			return j, nil
+		}
+	}
 	switch req.method {
 	case "tools/call":
 		return p.callTool(req)

@@ -28,7 +28,7 @@ func (s *Server) Serve(ctx context.Context, c Conn, b Backend) error {
 	// Calls outlive ctx by the grace, so that a stopping kernel can answer.
 	calls, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	p := &peer{s: s, conn: c, backend: b, open: map[*openCall]struct{}{}, asked: map[string]chan *answer{}, ending: make(chan struct{})}
+	p := &peer{s: s, conn: c, backend: b, open: map[*openCall]struct{}{}, asked: map[string]chan json.RawMessage{}, ending: make(chan struct{})}
 	p.session = s.newSession(p)
 	p.subs.all = map[followed]*subscription{}
 	p.marks.last = map[string]uint64{}
@@ -55,8 +55,8 @@ type peer struct {
 
 	mu    sync.Mutex
 	open  map[*openCall]struct{}
-	bytes int                     // of the frames of open calls
-	asked map[string]chan *answer // questions to the client's user, by id
+	bytes int                             // of the frames of open calls
+	asked map[string]chan json.RawMessage // questions to the client, by id
 	wait  sync.WaitGroup
 
 	subs   subscriptions
