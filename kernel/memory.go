@@ -81,17 +81,26 @@ const (
 	unusedFull = time.Second
 )
 
+// warmMost is how many bytes that nothing lives in an idle kernel keeps for
+// restTime: to get a page from the system again costs more than to fill it, and
+// agents think for a while between two calls.
+const (
+	warmMost = 64 << 20
+	restTime = time.Minute
+)
+
 // keepMemory lets go of what the journal can give again while much lives. It
-// gives memory back to the system whenever the kernel has become idle after
-// work: the collector by itself keeps a heap that was once needed.
+// gives memory back to the system when the kernel has become idle after work: the
+// collector by itself keeps a heap that was once needed.
 func (k *Kernel) keepMemory() {
 	tick := time.NewTicker(idleCheck)
 	defer tick.Stop()
-	for before, given := k.store.LastRecord(), uint64(0); ; {
+	for r := (rest{record: k.store.LastRecord()}); ; {
+		var now time.Time
 		select {
 		case <-k.quit:
 			return
-		case <-tick.C:
+		case now = <-tick.C:
 		}
 		switch live := heapLive(); {
 		case live > uint64(programMemory()/2):
@@ -99,11 +108,35 @@ func (k *Kernel) keepMemory() {
 		case live > relieveAt:
 			k.sessions.Relieve(unusedMuch)
 		}
-		now := k.store.LastRecord()
-		if now == before && now != given { // at no other time: it stops everybody for long
+		held := heapHeld()
+		if r.gives(k.store.LastRecord(), now, held-min(held, heapLive())) { // at no other time: it stops everybody for long
 			debug.FreeOSMemory()
-			given = now
 		}
-		before = now
 	}
+}
+
+// rest is how long a kernel has been idle.
+type rest struct {
+	record uint64    // the journal's last one
+	since  time.Time // when it was first seen
+	given  bool      // memory has been given back since
+}
+
+// gives reports whether memory is to go back to the system, where so many bytes
+// of the heap are unused, garbage or free.
+func (r *rest) gives(record uint64, now time.Time, unused uint64) bool {
+	if record != r.record {
+		*r = rest{record: record, since: now}
+	}
+	idle := now.Sub(r.since)
+	if r.given || idle == 0 || unused <= warmMost && idle < restTime {
+		return false
+	}
+	r.given = true
+	return true
+}
+
+// heapHeld is what the heap has from the system, in bytes.
+func heapHeld() uint64 {
+	return metric("/memory/classes/heap/objects:bytes") + metric("/memory/classes/heap/free:bytes")
 }

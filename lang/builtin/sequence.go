@@ -164,8 +164,7 @@ func walk(c *interp.Call, v value.Value, f func(value.Value) (bool, error)) erro
 type lender struct {
 	c    *interp.Call
 	f    *interp.Callback
-	lent bool
-	made value.Maker
+	rows *value.Lender // nil where the items are as they are
 }
 
 // lend prepares fn for the items of the receiver.
@@ -174,25 +173,43 @@ func lend(c *interp.Call, fn value.Value) (*lender, error) {
 	if err != nil {
 		return nil, err
 	}
-	lent := c.Recv.Kind() == value.KindTable && c.Recv.AsTable().Lends() && f.OnlyReadsFields()
-	return &lender{c: c, f: f, lent: lent}, nil
+	l := &lender{c: c, f: f}
+	if c.Recv.Kind() == value.KindTable && c.Recv.AsTable().Lends() {
+		if names, only := f.FieldsRead(); only {
+			l.rows = c.Recv.AsTable().Lend(names)
+		}
+	}
+	return l, nil
 }
 
 // walk is walk of the receiver. Items are to be given to f only, or kept by
 // keep.
 func (l *lender) walk(visit func(value.Value) (bool, error)) error {
-	if l.lent {
-		return walkRows(l.c, l.c.Recv.AsTable().Borrowed(), visit)
+	if l.rows == nil {
+		return walk(l.c, l.c.Recv, visit)
 	}
-	return walk(l.c, l.c.Recv, visit)
+	for i := 1; ; i++ {
+		if i%checkEvery == 0 {
+			if err := l.c.M.Check(); err != nil {
+				return err
+			}
+		}
+		r := l.rows.Next()
+		if r == nil {
+			return nil
+		}
+		if more, err := visit(r.Value()); err != nil || !more {
+			return err
+		}
+	}
 }
 
-// keep is the item as a value that lasts.
+// keep is the item that is visited as a value that lasts.
 func (l *lender) keep(x value.Value) value.Value {
-	if !l.lent {
+	if l.rows == nil {
 		return x
 	}
-	return l.made.Record(x.AsRecord().Shape, x.AsRecord().Vals).Value()
+	return l.rows.Keep().Value()
 }
 
 func walkRows(c *interp.Call, rows iter.Seq[*value.Record], f func(value.Value) (bool, error)) error {
@@ -392,18 +409,43 @@ func seqWhere(c *interp.Call, a []value.Value) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
+	seen := 0
 	err = l.walk(func(x value.Value) (bool, error) {
 		ok, err := l.f.Test(x)
 		if ok {
 			if len(out) == maxItems {
 				return false, tooLong(c)
 			}
-			out = append(value.Room(out, 1), l.keep(x))
+			if len(out) == cap(out) {
+				out = value.Room(out, likely(c.Recv, len(out), seen))
+			}
+			out = append(out, l.keep(x))
 		}
+		seen++
 		return true, err
 	})
 	return value.NewList(out), err
 }
+
+// likely is how many more items are kept if so many of those seen so far were,
+// at least one and at most twice as many as there are. A list that need not grow
+// again is not copied again.
+func likely(of value.Value, kept, seen int) int {
+	n := 0
+	switch of.Kind() {
+	case value.KindList:
+		n = len(of.AsList().Items)
+	case value.KindTable:
+		n = of.AsTable().Len()
+	}
+	if kept < likelySampled || seen >= n {
+		return 1
+	}
+	return min(int(float64(n-seen)*float64(kept)/float64(seen))+kept/8+1, 2*kept)
+}
+
+// likelySampled is from how many items on one can tell of the others.
+const likelySampled = 64
 
 // search walks until f gives want and tells whether it did, and for what.
 func search(c *interp.Call, fn value.Value, want bool) (value.Value, bool, error) {

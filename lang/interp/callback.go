@@ -35,9 +35,12 @@ func (c *Callback) FieldName() (string, bool) {
 	return c.fn.code.field, c.fn.code.field != ""
 }
 
-// OnlyReadsFields reports whether all that the callback does with its argument
-// is to read fields of it, so that it cannot keep a record that it gets.
-func (c *Callback) OnlyReadsFields() bool { return c.fast && c.fn.code.reads }
+// FieldsRead are the fields of its argument that the callback reads. Only is
+// true when it does nothing else with it, so that it needs no others and cannot
+// keep a record that it gets.
+func (c *Callback) FieldsRead() (names []string, only bool) {
+	return c.fn.code.reads, c.fast && c.fn.code.reads != nil
+}
 
 // Call calls with n arguments; args may be used again afterwards.
 func (c *Callback) Call(args ...value.Value) (value.Value, error) {

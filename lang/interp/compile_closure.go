@@ -102,7 +102,7 @@ func (c *compiler) functionBody(fc *funcCode, l *syntax.Lambda) {
 	if fc.arity != 1 {
 		return
 	}
-	fc.reads = c.onlyReadsFields(l.Body, fc.params[0].v)
+	fc.reads = c.fieldsRead(l.Body, fc.params[0].v)
 	switch e := unparen(l.Body).(type) {
 	case *syntax.Binary:
 		fc.cond = c.binaryTest(e)
@@ -116,14 +116,16 @@ func (c *compiler) functionBody(fc *funcCode, l *syntax.Lambda) {
 	}
 }
 
-// onlyReadsFields reports whether p occurs in an expression only where a field
-// of it is read, at once. What may do more with its names is not looked into.
-func (c *compiler) onlyReadsFields(body syntax.Expr, p *resolve.Var) bool {
-	only := true
+// fieldsRead are the fields that an expression reads of p; nil unless it does so
+// at once and p occurs nowhere else. What may do more with its names is not
+// looked into.
+func (c *compiler) fieldsRead(body syntax.Expr, p *resolve.Var) []string {
+	names, only := []string{}, true
 	syntax.Walk(body, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Field:
 			if x, ok := n.X.(*syntax.Name); ok && c.info.Refs[x].Var == p {
+				names = append(names, n.Name)
 				return false
 			}
 		case *syntax.Name:
@@ -135,7 +137,10 @@ func (c *compiler) onlyReadsFields(body syntax.Expr, p *resolve.Var) bool {
 		}
 		return only
 	})
-	return only
+	if !only {
+		return nil
+	}
+	return names
 }
 
 // fnBlock compiles a function's block. A return at its end is its value.

@@ -75,9 +75,9 @@ type funcCode struct {
 	boxes  int
 	weight int
 	body   code
-	cond   test   // body as a condition, where that is cheaper
-	field  string // body reads only this field of the one parameter
-	reads  bool   // body only reads fields of the one parameter
+	cond   test     // body as a condition, where that is cheaper
+	field  string   // body reads only this field of the one parameter
+	reads  []string // all that the body uses of the one parameter, if it is fields only
 	lambda *syntax.Lambda
 	doc    string
 	sig    string

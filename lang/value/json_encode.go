@@ -207,8 +207,8 @@ func (e *jsonEncoder) container(v Value, depth int) {
 		items := v.AsList().Items
 		e.sequence(len(items), depth, func(i int) { e.value(items[i], depth+1) })
 	case KindTable:
-		rows := v.AsTable().borrow()
-		e.sequence(rows.t.n, depth, func(int) { e.record(rows.next(), depth+1) })
+		rows := v.AsTable().Lend(nil)
+		e.sequence(v.AsTable().Len(), depth, func(int) { e.record(rows.Next(), depth+1) })
 	case KindRange:
 		r := v.AsRange()
 		if r.Len() > MaxItems {
@@ -250,7 +250,8 @@ func (e *jsonEncoder) sequence(n, depth int, item func(i int)) {
 	start := len(e.dst)
 	for i := 0; i < n && e.err == nil; i++ {
 		if i == sampled {
-			e.dst = Room(e.dst, min((len(e.dst)-start)/sampled*(n-i), expectMost))
+			like := (len(e.dst) - start) / sampled * (n - i)
+			e.dst = Room(e.dst, min(like+like/8, expectMost)) // numbers become longer
 		}
 		if i > 0 {
 			e.dst = append(e.dst, ',')

@@ -65,6 +65,10 @@ func (p *Packer) begin() {
 // in front of the cells.
 func (p *Packer) Plain(text string, before []uint32) {
 	b := &p.open
+	if len(b.starts) == 0 && len(text) >= packedBytes {
+		p.whole(text, before)
+		return
+	}
 	base := len(b.text) - 1
 	b.text = append(b.text[:base], text...)
 	at := len(b.starts)
@@ -75,6 +79,24 @@ func (p *Packer) Plain(text string, before []uint32) {
 		b.text[start] = byte(KindStr)
 	}
 	p.added(len(before) / len(p.slots))
+}
+
+// whole adds rows that are a block by themselves.
+func (p *Packer) whole(text string, before []uint32) {
+	b := packedBlock{first: p.n, text: append([]byte(nil), text...)}
+	for _, start := range before {
+		b.text[start] = byte(KindStr)
+	}
+	b.setStarts(before)
+	p.blocks = append(p.blocks, b)
+	p.n += len(before) / len(p.slots)
+	p.open.first = p.n
+}
+
+// setStarts takes a copy of where the cells of a whole block are.
+func (b *packedBlock) setStarts(starts []uint32) {
+	b.starts = append(slices.Grow([]uint32(nil), len(starts)+1), starts...)
+	b.starts = append(b.starts, uint32(len(b.text)-1))
 }
 
 // How long a row of those that Plain takes may be, and for how many bytes of
@@ -114,8 +136,7 @@ func (p *Packer) added(n int) {
 func (p *Packer) end() {
 	b := p.open
 	b.text = slices.Clone(b.text)
-	b.starts = append(slices.Grow([]uint32(nil), len(b.starts)+1), b.starts...)
-	b.starts = append(b.starts, uint32(len(b.text)-1))
+	b.setStarts(b.starts)
 	p.blocks = append(p.blocks, b)
 	p.begin()
 }
@@ -138,51 +159,64 @@ func (p *packed) find(row int) int {
 func (p *packed) row(i int) *Record {
 	r := NewRow(p.shape)
 	b := &p.blocks[p.find(i)]
-	b.read(r.Vals, p.slots, (i-b.first)*len(p.slots))
+	b.readAll(r.Vals, p.slots, (i-b.first)*len(p.slots))
 	return r
 }
 
-// read puts the cells from a number on into their slots.
-func (b *packedBlock) read(vals []Value, slots []int, cell int) {
-	text := unsafe.Pointer(unsafe.SliceData(b.text))
-	starts := b.starts[cell : cell+len(slots)+1]
-	for i, slot := range slots {
-		vals[slot] = Value{unsafe.Add(text, starts[i]), int64(starts[i+1]-starts[i]) - int64(headSize)}
-	}
+// cell is the Value of a cell.
+func (b *packedBlock) cell(i int) Value {
 	if b.long != nil {
-		for i, slot := range slots {
-			if v, ok := b.long[cell+i]; ok {
-				vals[slot] = v
-			}
+		if v, ok := b.long[i]; ok {
+			return v
 		}
+	}
+	text := unsafe.Pointer(unsafe.SliceData(b.text))
+	return Value{unsafe.Add(text, b.starts[i]), int64(b.starts[i+1]-b.starts[i]) - int64(headSize)}
+}
+
+// read puts the wanted ones of the cells from a number on into their slots.
+func (b *packedBlock) read(vals []Value, columns []wanted, cell int) {
+	for _, w := range columns {
+		vals[w.slot] = b.cell(cell + w.column)
 	}
 }
 
-// cursor goes through rows of a packed table.
+// readAll puts the cells from a number on into their slots.
+func (b *packedBlock) readAll(vals []Value, slots []int, cell int) {
+	for i, slot := range slots {
+		vals[slot] = b.cell(cell + i)
+	}
+}
+
+// cursor goes through rows of a packed table. It stands before the first one.
 type cursor struct {
 	p     *packed
 	block int
-	cell  int // of the block
-	left  int // rows
+	cell  int // of the block: the first of the row
 }
 
 func (t *Table) cursor() cursor {
-	c := cursor{p: t.packed, left: t.n}
+	c := cursor{p: t.packed}
 	if t.n > 0 {
 		c.block = t.packed.find(t.from)
-		c.cell = (t.from - t.packed.blocks[c.block].first) * len(t.packed.slots)
+		c.cell = (t.from - t.packed.blocks[c.block].first - 1) * len(t.packed.slots)
 	}
 	return c
 }
 
-// read puts the next row's cells into vals.
-func (c *cursor) read(vals []Value) {
-	b := &c.p.blocks[c.block]
-	if c.cell == len(b.starts)-1 {
+// next goes to the next row and says where it is.
+func (c *cursor) next() (b *packedBlock, cell int) {
+	b = &c.p.blocks[c.block]
+	if c.cell += len(c.p.slots); c.cell == len(b.starts)-1 {
 		c.block, c.cell = c.block+1, 0
 		b = &c.p.blocks[c.block]
 	}
-	b.read(vals, c.p.slots, c.cell)
-	c.cell += len(c.p.slots)
-	c.left--
+	return b, c.cell
+}
+
+// make makes a record of the row.
+func (c *cursor) make(made *Maker) *Record {
+	r := made.Row(c.p.shape)
+	c.p.blocks[c.block].readAll(r.Vals, c.p.slots, c.cell)
+	return r
 }

@@ -2,6 +2,7 @@ package value
 
 import (
 	"iter"
+	"slices"
 	"unsafe"
 )
 
@@ -61,10 +62,10 @@ func (t *Table) All() iter.Seq[*Record] {
 			return
 		}
 		var made Maker
-		for c := t.cursor(); c.left > 0; {
-			r := made.Row(t.packed.shape)
-			c.read(r.Vals)
-			if !yield(r) {
+		c := t.cursor()
+		for range t.n {
+			c.next()
+			if !yield(c.make(&made)) {
 				return
 			}
 		}
@@ -76,42 +77,68 @@ func (t *Table) All() iter.Seq[*Record] {
 // all the same record.
 func (t *Table) Borrowed() iter.Seq[*Record] {
 	return func(yield func(*Record) bool) {
-		rows := t.borrow()
+		lent := t.Lend(nil)
 		for range t.n {
-			if !yield(rows.next()) {
+			if !yield(lent.Next()) {
 				return
 			}
 		}
 	}
 }
 
-// borrower gives the rows that Borrowed goes through.
-type borrower struct {
+// Lends reports whether the table lends rows that must not be kept.
+func (t *Table) Lends() bool { return t.packed != nil }
+
+// Lender lends the rows of a table one after the other.
+type Lender struct {
 	t      *Table
 	i      int
 	cursor cursor
+	wanted []wanted
 	row    *Record // that packed ones become
+	made   Maker
 }
 
-func (t *Table) borrow() *borrower {
-	b := &borrower{t: t}
-	if t.packed != nil {
-		b.cursor, b.row = t.cursor(), NewRow(t.packed.shape)
+// wanted is a column that a Lender reads, and its slot.
+type wanted struct{ column, slot int }
+
+// Lend begins to lend the rows with some of their fields, or with all if names
+// is nil.
+func (t *Table) Lend(names []string) *Lender {
+	l := &Lender{t: t}
+	if t.packed == nil {
+		return l
 	}
-	return b
-}
-
-func (b *borrower) next() *Record {
-	if b.row != nil {
-		b.cursor.read(b.row.Vals)
-		return b.row
+	l.cursor, l.row = t.cursor(), NewRow(t.packed.shape)
+	for column, slot := range t.packed.slots {
+		if names == nil || slices.Contains(names, t.packed.shape.keys[slot]) {
+			l.wanted = append(l.wanted, wanted{column, slot})
+		}
 	}
-	b.i++
-	return b.t.rows[b.i-1]
+	return l
 }
 
-// Lends reports whether Borrowed goes through rows that must not be kept.
-func (t *Table) Lends() bool { return t.packed != nil }
+// Next is the next row, good until the one after it, or nil.
+func (l *Lender) Next() *Record {
+	if l.i == l.t.n {
+		return nil
+	}
+	l.i++
+	if l.row == nil {
+		return l.t.rows[l.i-1]
+	}
+	b, cell := l.cursor.next()
+	b.read(l.row.Vals, l.wanted, cell)
+	return l.row
+}
+
+// Keep is the row that Next has given, whole, as a record that lasts.
+func (l *Lender) Keep() *Record {
+	if l.row == nil {
+		return l.t.rows[l.i-1]
+	}
+	return l.cursor.make(&l.made)
+}
 
 // MakingRows is about how many bytes All or Rows allocate.
 func (t *Table) MakingRows() int64 {

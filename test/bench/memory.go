@@ -13,7 +13,7 @@ const (
 	relays      = 10               // processes whose memory is averaged
 	settlePause = time.Second / 20 // between two looks at a memory that falls
 	settleSoon  = 40               // looks at a kernel that has done nothing yet
-	settleLate  = 300              // looks at one that has to notice that it is idle
+	settleLate  = 1500             // looks at one that has to notice that it is idle
 	entries     = 100_000          // of the store that is reopened
 	idleMost    = 40 << 20         // resident bytes of a kernel that does nothing
 	growthMost  = 64 << 20         // resident bytes that a capture may add
