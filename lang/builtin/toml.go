@@ -45,6 +45,9 @@ func tomlParse(c *interp.Call, a []value.Value) (value.Value, error) {
 
 // ParseTOML is a TOML document as a record, its keys in their order.
 func ParseTOML(text string) (value.Value, error) {
+	if tomlDeep(text, maxDepth) {
+		return value.Null, fmt.Errorf("nesting deeper than %d", maxDepth)
+	}
 	var doc map[string]any
 	meta, err := toml.Decode(text, &doc)
 	if err != nil {

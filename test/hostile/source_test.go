@@ -402,7 +402,7 @@ func streams() []attack {
 		{"stream without end", "stream_unbounded|cancelled", "every(1ms).each(x => x)"},
 		{"stream of a fast timer", "cancelled|arg_error|stream_unbounded", "every(1ns).map(x => x).collect()"},
 		{"channel that nobody reads", "value|cancelled", "let c = channel(\"unread\"); for i in 0..1000000 { c.emit(i) }"},
-		{"channel with large items", "value|cancelled|overflow", text + "let c = channel(\"large\"); let s = text(1000000); for i in 0..1000 { c.emit(s) }"},
+		{"channel with large items", "value|cancelled|overflow", text + "let c = channel(\"large\"); let s = text(500000); for i in 0..1000 { c.emit(s) }"},
 		{"channel with nobody behind", "cancelled", "channel(\"silent\").take()"},
 		{"stream into a channel", "cancelled", "range(0, 1000000000000).stream().into(channel(\"flood\"))"},
 		{"handlers without end", "cancelled|recursion_limit", "while true { on(\"again\", e => e) }"},
