@@ -133,7 +133,7 @@ func TestRelayRefusesAnOversizedLineAndResyncs(t *testing.T) {
 func TestRelayPassesLargeFrames(t *testing.T) {
 	w := newWorld(t)
 	c := w.client()
-	name := strings.Repeat("z", 8<<20)
+	name := strings.Repeat("z", 3<<20)
 	go c.in.Write([]byte(call("1", name) + "\n"))
 	c.want(echoed("1", name))
 	c.send(call("2", "x"))

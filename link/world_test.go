@@ -19,7 +19,7 @@ import (
 )
 
 // patience bounds every wait of these tests.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // world is one machine's worth of folders: a home, a runtime folder, programs.
 type world struct {
@@ -222,7 +222,7 @@ func (c *client) send(frames ...string) {
 // line is the next frame; the read is bounded by a watchdog that ends the test.
 func (c *client) line() string {
 	c.t.Helper()
-	guard := time.AfterFunc(patience, func() { panic("no frame from the relay") })
+	guard := time.AfterFunc(patience, func() { panic(c.t.Name() + ": no frame from the relay") })
 	defer guard.Stop()
 	line, err := c.lines.ReadString('\n')
 	if err != nil {
