@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X shoal.dev/shoal/link.version=$(VERSION) -X main.version=$(VE
 BINS    := shoal shoal-mcp shoal-kernel shoal-launch
 GO      ?= go
 
-.PHONY: build install demo test unit race rules docs bench chaos hostile conformance-mcp fuzz clean $(BINS)
+.PHONY: build install demo test unit race rules docs bench chaos hostile conformance-mcp clients fuzz clean $(BINS)
 
 build: $(BINS)
 
@@ -42,6 +42,11 @@ conformance-mcp:
 	@mkdir -p bin/conformance
 	CGO_ENABLED=0 $(GO) build -tags conformance -o bin/conformance/ ./cmd/shoal-kernel ./cmd/shoal
 	$(GO) run ./test/mcpsuite -bin bin/conformance
+
+# The inspector, the TypeScript SDKs and the Go SDK walk an agent's day over
+# stdio and HTTP. npm fetches them into the user's cache.
+clients: build
+	SHOAL_BIN=$(CURDIR)/bin $(GO) test -count=1 -v -timeout 3m ./test/clients -args -all
 
 FUZZTIME ?= 60s
 fuzz:
