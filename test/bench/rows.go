@@ -47,6 +47,7 @@ func (b *bench) allRows() []row {
 	}
 	rows = append(rows, b.connectionRows()...)
 	rows = append(rows, b.besideRows()...)
+	rows = append(rows, b.httpRows()...)
 	rows = append(rows, b.memoryRows()...)
 	rows = append(rows, b.screenRows()...)
 	rows = append(rows, b.ptyRows()...)

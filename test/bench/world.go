@@ -16,20 +16,22 @@ import (
 
 // bench is one run: a temporary directory, and the servers in it.
 type bench struct {
-	ctx      context.Context
-	o        options
-	notes    io.Writer
-	root     string
-	peer     string // the comparison server's program
-	ours     *server
-	theirs   *server
-	alone    *server // our connection loop without a kernel
-	nu       *server
-	nuErr    error
-	programs map[string]peerFile // of the language peers, once looked for
-	delivery float64             // processor seconds of a kernel for one delivery of an event, once measured
-	worked   float64             // resident bytes of a kernel after work, once measured
-	states   []string            // state directories whose kernels are to be stopped
+	ctx                  context.Context
+	o                    options
+	notes                io.Writer
+	root                 string
+	peer                 string // the comparison server's program
+	ours                 *server
+	theirs               *server
+	alone                *server // our connection loop without a kernel
+	nu                   *server
+	nuErr                error
+	programs             map[string]peerFile // of the language peers, once looked for
+	delivery             float64             // processor seconds of a kernel for one delivery of an event, once measured
+	worked               float64             // resident bytes of a kernel after work, once measured
+	oursHTTP, theirsHTTP *httpServer
+	endHTTP              func()   // ends theirs; may be nil
+	states               []string // state directories whose kernels are to be stopped
 }
 
 // prepare makes the directory and builds the comparison server.
@@ -68,6 +70,9 @@ func (b *bench) cleanUp() {
 		if s != nil {
 			s.close()
 		}
+	}
+	if b.endHTTP != nil {
+		b.endHTTP()
 	}
 	for _, state := range b.states {
 		if err := b.stopKernel(state); err != nil {
@@ -194,13 +199,13 @@ func (b *bench) stopKernel(state string) error {
 }
 
 // startKernel starts a kernel and gives the time until it serves.
-func (b *bench) startKernel(state string) (took time.Duration, err error) {
+func (b *bench) startKernel(state string, args ...string) (took time.Duration, err error) {
 	ready, child, err := os.Pipe()
 	if err != nil {
 		return 0, err
 	}
 	defer ready.Close()
-	cmd := exec.Command(b.program("shoal-kernel"), "--state-dir", state, "--ready-fd", "3")
+	cmd := exec.Command(b.program("shoal-kernel"), append(args, "--state-dir", state, "--ready-fd", "3")...)
 	cmd.Env, cmd.Dir, cmd.ExtraFiles = environment(b.root), b.root, []*os.File{child}
 	start := time.Now()
 	err = cmd.Start()

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"strconv"
@@ -28,12 +30,40 @@ func main() {
 	})
 	s.AddTool(mcp.NewTool("run", mcp.WithString("program")), run)
 	s.AddTool(mcp.NewTool("capture", mcp.WithNumber("mebibytes")), capture)
+	if len(os.Args) > 1 && os.Args[1] == "-http" {
+		if err := serveHTTP(s); err != nil {
+			fmt.Fprintf(os.Stderr, "error: serve: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
 	stdio := server.NewStdioServer(s)
 	stdio.SetErrorLogger(log.New(os.Stderr, "", 0))
 	server.WithWorkerPoolSize(workers)(stdio)
 	if err := stdio.Listen(context.Background(), os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "error: serve: %v\n", err)
 		os.Exit(1)
+	}
+}
+
+// serveHTTP serves on a free port, which it prints, until the input ends.
+func serveHTTP(s *server.MCPServer) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", server.NewStreamableHTTPServer(s, server.WithStateful(true)))
+	failed := make(chan error, 1)
+	go func() { failed <- http.Serve(l, mux) }()
+	fmt.Println(l.Addr())
+	ended := make(chan struct{})
+	go func() { io.Copy(io.Discard, os.Stdin); close(ended) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ended:
+		return nil
 	}
 }
 
