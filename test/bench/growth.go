@@ -22,9 +22,11 @@ const growthSetup = `let xs = (0..N).map(i => i * 7919 % 1000003)
 let strs = xs.map(.str())
 let rows = xs.map(x => {a: x, b: "b{x}"})
 let lists = xs.map(x => [x])
-let text = strs.join(" ")`
+let text = strs.join(" ")
+let rec = xs.reduce({}, (r, x) => r.set("k{x}", x))`
 
-// growth is every method of collections, and what is often done in loops.
+// growth is every method of collections, those of str, record and stream under
+// their names, and what is often done in loops.
 var growth = []growing{
 	{"all", "xs.all(x => x >= 0)"}, {"any", "xs.any(x => x < 0)"}, {"chunks", "xs.chunks(10)"}, {"collect", "xs.collect()"},
 	{"contains", "xs.contains(-1)"}, {"count", "xs.map(x => x).count()"}, {"each", "xs.each(x => x)"}, {"enumerate", "xs.enumerate()"},
@@ -37,6 +39,24 @@ var growth = []growing{
 	{"sort", "strs.sort()"}, {"sort_by", "rows.sort_by(.b)"}, {"stream", "xs.stream().where(x => x > 0).enumerate().collect()"},
 	{"sum", "xs.sum()"}, {"take", "xs.take(N)"}, {"tee", "xs.tee(2).get(0).collect()"}, {"uniq", "rows.uniq()"},
 	{"where", "rows.where(.a > 500)"}, {"zip", "xs.zip(strs)"},
+	{"record contains", `xs.all(x => rec.contains("k{x}"))`}, {"record count", "rec.count()"}, {"record get", `xs.map(x => rec.get("k{x}"))`},
+	{"record is_empty", "rec.is_empty()"}, {"record items", "rec.items()"}, {"record keys", "rec.keys()"}, {"record len", "rec.len()"},
+	{"record merge", `rec.merge({last: 1})`}, {"record values", "rec.values()"},
+	{"str captures", `text.captures(re"[0-9]+ (x)")`}, {"str contains", `text.contains("x")`}, {"str count", "text.count()"},
+	{"str ends_with", `strs.map(.ends_with("7"))`}, {"str is_empty", "text.is_empty()"}, {"str len", "text.len()"}, {"str lower", "text.lower()"},
+	{"str match", `text.match(re"[0-9]+ x")`}, {"str matches", `text.matches(re"[0-9]+")`}, {"str parse_float", "strs.map(.parse_float())"},
+	{"str parse_int", "strs.map(.parse_int())"}, {"str reverse", "text.reverse()"}, {"str skip", "text.skip(N)"},
+	{"str starts_with", `strs.map(.starts_with("7"))`}, {"str stream", `strs.join("\n").stream().collect()`}, {"str take", "text.take(N)"},
+	{"str trim", "text.trim()"}, {"str upper", "text.upper()"}, {"str words", "text.words()"},
+	{"stream buffer", "xs.stream().buffer(100).collect()"}, {"stream collect", "xs.stream().collect()"}, {"stream debounce", "xs.stream().debounce(0s).collect()"},
+	{"stream dedupe", "xs.stream().dedupe().collect()"}, {"stream each", "xs.stream().each(x => x)"}, {"stream enumerate", "xs.stream().enumerate().collect()"},
+	{"stream filter", "xs.stream().filter(x => x > 500).collect()"}, {"stream flat_map", "xs.stream().flat_map(x => [x, x]).collect()"},
+	{"stream json", "xs.stream().json()"}, {"stream map", "xs.stream().map(x => x + 1).collect()"}, {"stream merge", "xs.stream().merge(strs.stream()).collect()"},
+	{"stream scan", "xs.stream().scan(0, (a, x) => a + x).collect()"}, {"stream skip", "xs.stream().skip(1).collect()"},
+	{"stream stream", "xs.stream().stream().collect()"}, {"stream take", "xs.stream().take(N).collect()"},
+	{"stream take_until", "xs.stream().take_until(x => x < 0).collect()"}, {"stream tee", "xs.stream().tee(2).get(1).collect()"},
+	{"stream throttle", "xs.stream().throttle(0s).collect()"}, {"stream where", "xs.stream().where(x => x > 500).collect()"},
+	{"stream window", "xs.stream().window(3).collect()"}, {"stream zip", "xs.stream().zip(strs.stream()).collect()"},
 	{"record set", `xs.reduce({}, (r, x) => r.set("k{x}", x))`}, {"str lines", `strs.join("\n").lines()`}, {"str split", `text.split(" ")`},
 	{"str replace", `text.replace(re"[0-9]+", "#")`}, {"str chars", "text.chars()"}, {"json", "json.parse(rows.json())"},
 	{"csv", "csv.parse(csv.stringify(rows))"}, {"list +=", "var l = []; for x in xs { l += [x] }"}, {"stream distinct", "xs.stream().distinct().collect()"},
