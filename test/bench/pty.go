@@ -35,10 +35,8 @@ func (b *bench) ptyRows() []row {
 			}, most: ptyMost},
 		row{key: "pty.heap.500", what: "kernel's growth for 500 terminals, resident", unit: mebi,
 			ours: func() (float64, error) { return b.keptTerminals(manyScreens, 0) }, most: manyMost},
-		row{key: "pty.echo.500", what: "key to echo on the screen with 500 terminals, 16 at a time, the slowest of all", unit: millis,
-			ours: b.manyEchoes, most: echoMost},
-		row{key: "pty.yes", what: "`1 + 1` in another session while a terminal runs `yes`, p95", unit: millis,
-			ours: b.besideFlood, most: floodMost},
+		b.echoRow(),
+		b.floodRow(),
 		row{key: "pty.read", what: "kernel's processor time for a read of a full 200x50 screen, beyond a call's", unit: micros,
 			ours: b.readTerminal, most: readMost},
 		row{key: "pty.wait", what: "byte on the device to the answer of the wait for it, p95", unit: millis,
@@ -66,6 +64,35 @@ func (b *bench) drawnRow(o output) row {
 			mine, its := middle(ours), middle(theirs)
 			return fmt.Sprintf("; processor %s beside %s, %s×", millis.format(mine), millis.format(its), ratioText(mine/its))
 		},
+	}
+}
+
+// echoRow has `1 + 1` beside it, whose slowest is what the machine takes for any
+// call.
+func (b *bench) echoRow() row {
+	var sums []float64
+	return row{
+		key: "pty.echo.500", what: "key to echo on the screen with 500 terminals, 16 at a time, the slowest of all", unit: millis, most: echoMost,
+		ours: func() (float64, error) {
+			echo, sum, err := b.manyEchoes()
+			sums = append(sums, sum)
+			return echo, err
+		},
+		note: func() string { return "; the slowest of as many `1 + 1` " + millis.format(middle(sums)) },
+	}
+}
+
+// floodRow has the same calls without a flood beside it.
+func (b *bench) floodRow() row {
+	var alone []float64
+	return row{
+		key: "pty.yes", what: "`1 + 1` in another session while a terminal runs `yes`, p95", unit: millis, most: floodMost,
+		ours: func() (float64, error) {
+			flooded, calm, err := b.besideFlood()
+			alone = append(alone, calm)
+			return flooded, err
+		},
+		note: func() string { return "; without it " + millis.format(middle(alone)) },
 	}
 }
 
@@ -207,11 +234,11 @@ func (b *bench) keptTerminals(n, lines int) (grown float64, err error) {
 }
 
 // manyEchoes types a character into each of many terminals and gives the time of
-// the slowest answer with it.
-func (b *bench) manyEchoes() (worst float64, err error) {
+// the slowest answer with it, and of the slowest of as many `1 + 1`.
+func (b *bench) manyEchoes() (echo, nothing float64, err error) {
 	s, _, stop, err := b.ptyKernel()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer func() {
 		if bad := stop(); err == nil {
@@ -220,81 +247,106 @@ func (b *bench) manyEchoes() (worst float64, err error) {
 	}()
 	all, err := s.openMany(manyScreens, 0)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	began := map[int]time.Time{}
-	next := 0
-	write := func() error {
+	keys, sums := make([]call, len(all)), make([]call, len(all))
+	for i, o := range all {
 		arguments, err := json.Marshal(map[string]any{
-			"pty_id": all[next].PTY, "input": "x",
-			"wait": map[string]any{"screen_changed_since": all[next].Version, "timeout_ms": 10000},
+			"pty_id": o.PTY, "input": "x", "wait": map[string]any{"screen_changed_since": o.Version, "timeout_ms": 10000},
 		})
 		if err != nil {
-			return err
+			return 0, 0, err
 		}
-		next++
-		c := tool("shoal_pty_send", string(arguments))
+		keys[i], sums[i] = tool("shoal_pty_send", string(arguments)), onePlusOne
+	}
+	nothing, err = s.slowest(sums, func(json.RawMessage) error { return nil })
+	if err != nil {
+		return 0, 0, err
+	}
+	echo, err = s.slowest(keys, func(result json.RawMessage) error {
+		shown, err := readOpened(result)
+		if err == nil && !slices.Contains(shown.Screen, "x") {
+			err = fmt.Errorf("no echo on %.200q", shown.Screen)
+		}
+		return err
+	})
+	return echo, nothing, err
+}
+
+// slowest makes calls, sixteen at a time, and gives the time of the slowest.
+func (s *server) slowest(calls []call, check func(json.RawMessage) error) (worst float64, err error) {
+	began := map[int]time.Time{}
+	write := func() error {
 		at := time.Now()
-		id, err := s.write(c.method, c.params)
-		began[id] = at
+		id, err := s.write(calls[0].method, calls[0].params)
+		began[id], calls = at, calls[1:]
 		return err
 	}
-	for range inFlight {
-		if err := write(); err != nil {
-			return 0, err
-		}
-	}
-	for range all {
-		a, err := s.read()
-		if err != nil {
-			return 0, err
-		}
-		worst = max(worst, time.Since(began[*a.ID]).Seconds())
-		if shown, err := readOpened(a.Result); err != nil || !slices.Contains(shown.Screen, "x") {
-			return 0, fmt.Errorf("no echo: %v %.200q", err, shown.Screen)
-		}
-		if next < len(all) {
+	for n := len(calls); n > 0; n-- {
+		for len(calls) > 0 && len(began) < inFlight {
 			if err := write(); err != nil {
 				return 0, err
 			}
+		}
+		a, err := s.read()
+		if err == nil {
+			worst = max(worst, time.Since(began[*a.ID]).Seconds())
+			delete(began, *a.ID)
+			err = check(a.Result)
+		}
+		if err != nil {
+			return 0, err
 		}
 	}
 	return worst, nil
 }
 
-// besideFlood makes calls in one session while a terminal of another floods.
-func (b *bench) besideFlood() (float64, error) {
+// besideFlood makes calls in one session while a terminal of another floods, and
+// before.
+func (b *bench) besideFlood() (flooded, calm float64, err error) {
 	if _, err := b.shoal(); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	noisy, _, err := b.relay(b.states[0], "noisy")
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer noisy.close()
 	other, _, err := b.relay(b.states[0], "other")
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer other.close()
+	if calm, err = other.paced(); err != nil {
+		return 0, 0, err
+	}
 	flood, err := noisy.use("open", map[string]any{"cmd": "yes"})
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if _, err := noisy.use("read", map[string]any{"pty_id": flood.PTY, "wait": map[string]any{"text": "y\ny", "timeout_ms": 10000}}); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
+	if flooded, err = other.paced(); err != nil {
+		return 0, 0, err
+	}
+	_, err = noisy.use("close", map[string]any{"pty_id": flood.PTY})
+	return flooded, calm, err
+}
+
+// paced makes calls as an agent does, not a loop, and gives the 95th percentile
+// of their times.
+func (s *server) paced() (float64, error) {
 	var all []float64
 	for range floodCalls {
-		took, err := other.timed(onePlusOne)
+		took, err := s.timed(onePlusOne)
 		if err != nil {
 			return 0, err
 		}
 		all = append(all, took.Seconds())
-		time.Sleep(settlePause / 5) // an agent's calls, not a loop's
+		time.Sleep(settlePause / 5)
 	}
-	_, err = noisy.use("close", map[string]any{"pty_id": flood.PTY})
-	return most95(all), err
+	return most95(all), nil
 }
 
 // most95 is the 95th percentile.
