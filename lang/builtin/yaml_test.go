@@ -13,7 +13,7 @@ func TestParseYAML(t *testing.T) {
 		{"a: !!int '7'", `{a: 7}`},
 		{"a: !custom x", `{a: "x"}`},
 		{"a: !!binary aGk=", `{a: "aGk="}`},
-		{"a: 0o17\nb: 0b11", `{a: 15, b: \"0b11\"}`},
+		{"a: 0o17\nb: 0b11", `{a: 15, b: "0b11"}`},
 		{"a: -0.0", `{a: -0}`},
 		{"a: |\n  x\n  y\nb: >-\n  p\n  q", `{a: "x\ny\n", b: "p q"}`},
 		{"? a\n: 1", `{a: 1}`},
