@@ -97,6 +97,9 @@ type Deps struct {
 	BindingLimit int64
 	// Mask replaces in place the secrets that programs have been given.
 	Mask func([]byte)
+	// Margin is by how many bytes what is masked may reach into a piece; nil: by
+	// none.
+	Margin func() int
 	// ResidentLimit is how many bytes of values a session keeps in memory.
 	ResidentLimit int64
 

@@ -171,15 +171,15 @@ func (st *TaskStore) output(r *Run, rec messages.TaskRecord, m messages.RunTask)
 	var eof bool
 	offset := m.Offset
 	if r != nil {
-		n, eof = readOutput(r, m.Stream, buf, offset)
+		n, eof = st.d.readMasked(r, m.Stream, buf, offset)
 	} else {
 		saved, start := st.savedOutput(rec, m.Stream)
 		offset = max(offset, start)
 		n = copy(buf, saved[min(offset-start, int64(len(saved))):])
 		eof = offset-start+int64(n) >= int64(len(saved))
+		st.d.Mask(buf[:n])
 	}
 	buf = buf[:n]
-	st.d.Mask(buf)
 	out := messages.TaskOutput{Offset: offset, Next: offset + int64(n), EOF: eof}
 	if utf8.Valid(buf) {
 		text := string(buf)
@@ -189,6 +189,27 @@ func (st *TaskStore) output(r *Run, rec messages.TaskRecord, m messages.RunTask)
 		out.DataBase64 = &text
 	}
 	return messages.Raw{JSON: messages.JSON(out)}
+}
+
+// readMasked is readOutput of what nobody is to see masked, also where a page
+// ends within it.
+func (d *Deps) readMasked(r *Run, stream string, buf []byte, offset int64) (n int, eof bool) {
+	n, eof = readOutput(r, stream, buf, offset)
+	margin := 0
+	if d.Margin != nil {
+		margin = d.Margin()
+	}
+	if margin == 0 || n == 0 {
+		d.Mask(buf[:n])
+		return n, eof
+	}
+	from := max(0, offset-int64(margin))
+	wide := make([]byte, int(offset-from)+n+margin)
+	got, _ := readOutput(r, stream, wide, from)
+	wide = wide[:got]
+	d.Mask(wide)
+	copy(buf[:n], wide[min(int(offset-from), got):])
+	return n, eof
 }
 
 func readOutput(r *Run, stream string, buf []byte, offset int64) (n int, eof bool) {

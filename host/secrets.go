@@ -3,7 +3,6 @@ package host
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,9 +22,6 @@ const (
 	maxSecret = 64 << 10
 	// maxSecretName is how many characters its name may have.
 	maxSecretName = 128
-	// minMasked is how many bytes a secret must have to be masked: shorter ones
-	// would be found everywhere.
-	minMasked = 6
 )
 
 // Secrets is a directory with a file for each secret, named as the secret is. A
@@ -37,11 +33,8 @@ type Secrets struct {
 
 	mu    sync.Mutex
 	known map[string]string // by name
-	masks atomic.Pointer[[]mask]
+	masks atomic.Pointer[masks]
 }
-
-// mask is a text to be found and what stands in its place, of the same length.
-type mask struct{ text, with []byte }
 
 // Secret reads a secret.
 func (s *Secrets) Secret(_ context.Context, name string) ([]byte, error) {
@@ -103,7 +96,8 @@ func private(f *os.File, name string) error {
 
 // learn makes a secret one that is masked.
 func (s *Secrets) learn(name, text string) {
-	if len(text) < minMasked {
+	more := masksOf(name, text)
+	if len(more) == 0 {
 		return
 	}
 	s.mu.Lock()
@@ -115,51 +109,32 @@ func (s *Secrets) learn(name, text string) {
 		s.known = map[string]string{}
 	}
 	s.known[name] = text
-	var masks []mask
+	var all []mask
 	if old := s.masks.Load(); old != nil {
-		masks = slices.Clone(*old) // former values of a secret stay masked
+		all = slices.Clone(old.all) // former values of a secret stay masked
 	}
-	forms := []string{text}
-	if quoted, err := json.Marshal(text); err == nil && string(quoted[1:len(quoted)-1]) != text {
-		forms = append(forms, string(quoted[1:len(quoted)-1]))
-	}
-	for _, form := range forms {
-		masks = append(masks, mask{[]byte(form), maskFor(name, len(form))})
-	}
-	slices.SortStableFunc(masks, func(a, b mask) int { return len(b.text) - len(a.text) }) // one may hold another
-	s.masks.Store(&masks)
-}
-
-// maskFor is n bytes that stand for a secret: its name between stars, where there
-// is room.
-func maskFor(name string, n int) []byte {
-	text := "***" + name + "***"
-	if len(text) > n {
-		return bytes.Repeat([]byte("*"), n)
-	}
-	return []byte(text + strings.Repeat("*", n-len(text)))
+	s.masks.Store(newMasks(append(all, more...)))
 }
 
 // Known reports whether there are secrets to be masked.
 func (s *Secrets) Known() bool { return s.masks.Load() != nil }
 
 // Mask replaces in place the secrets that are known by now, also where they are
-// spelled as in JSON. The length stays.
+// spelled in other ways; see masksOf. The length stays.
 func (s *Secrets) Mask(b []byte) {
-	masks := s.masks.Load()
-	if masks == nil {
-		return
+	if m := s.masks.Load(); m != nil {
+		m.hide(b)
 	}
-	for _, m := range *masks {
-		for rest := b; ; {
-			i := bytes.Index(rest, m.text)
-			if i < 0 {
-				break
-			}
-			copy(rest[i:], m.with)
-			rest = rest[i+len(m.text):]
-		}
+}
+
+// Margin is by how many bytes what is masked may reach into a piece from the
+// outside.
+func (s *Secrets) Margin() int {
+	m := s.masks.Load()
+	if m == nil {
+		return 0
 	}
+	return m.longest - 1
 }
 
 // Masked is b, or a copy of it in which the known secrets are masked.
@@ -174,11 +149,11 @@ func (s *Secrets) Masked(b []byte) []byte {
 
 // MaskReader masks what is read through it.
 func (s *Secrets) MaskReader(r io.Reader) io.Reader {
-	masks := s.masks.Load()
-	if masks == nil {
+	m := s.masks.Load()
+	if m == nil {
 		return r
 	}
-	return &maskReader{s: s, r: r, keep: len((*masks)[0].text) - 1}
+	return &maskReader{s: s, r: r, keep: m.longest - 1}
 }
 
 // maskReader holds back as many bytes as could be the beginning of a secret.

@@ -3,7 +3,11 @@ package host
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,7 +70,7 @@ func TestMask(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := `***token******, ***long****************; ********, {"a":"**********"} abc ****** hunter2`
+	want := `***token******, ***long****************; ********, {"a":"**********"} *** ****** hunter2`
 	if got := text(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -81,6 +85,58 @@ func TestMask(t *testing.T) {
 		if got := s.Masked(own); string(got) != "***token******" || string(own) != was {
 			t.Errorf("%s: masked %s, original %s", was, got, own)
 		}
+	}
+}
+
+// What programs make of a secret on the way is masked too.
+func TestMaskSpellings(t *testing.T) {
+	const secret = "p@ss/wörd \"1\" & more"
+	s := vault(t, "token", secret, "key", "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG\n-----END KEY-----\n", "pin", "4711", "no", "ab")
+	for _, name := range []string{"token", "key", "pin", "no"} {
+		if _, err := s.Secret(context.Background(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	once, _ := json.Marshal(secret)
+	twice, _ := json.Marshal(string(once))
+	for name, text := range map[string]string{
+		"base64": base64.StdEncoding.EncodeToString([]byte(secret)), "base64 of a header": base64.StdEncoding.EncodeToString([]byte("user:" + secret + "\n")),
+		"base64 further on": base64.URLEncoding.EncodeToString([]byte("x-" + secret + "?")),
+		"hex":               hex.EncodeToString([]byte(secret)), "HEX": strings.ToUpper(hex.EncodeToString([]byte(secret))),
+		"query": "a=" + url.QueryEscape(secret), "path": "/" + url.PathEscape(secret), "small escapes": strings.ToLower(url.PathEscape(secret)),
+		"json": string(once), "json in json": string(twice), "ascii json": `"p@ss/w\u00f6rd \"1\" & more"`, "a line": "  MIIEvQIBADANBgkqhkiG\r\n",
+		"a word": "pin: 4711.", "at the edges": "4711",
+	} {
+		b := []byte(text)
+		s.Mask(b)
+		if len(b) != len(text) || !bytes.Contains(b, []byte("***")) && string(b) != "****" {
+			t.Errorf("%s: %q became %q", name, text, b)
+		}
+		for _, part := range []string{"rd%20", "wörd", "7761", "MIIEv", "4711", "w\\u00f6rd"} {
+			if bytes.Contains(b, []byte(part)) {
+				t.Errorf("%s: %q shows %q", name, b, part)
+			}
+		}
+	}
+	for _, text := range []string{"54711", "4711a", "ab", "-----BEGIN KEY", "p@ss/w", ""} {
+		b := []byte(text)
+		if s.Mask(b); string(b) != text {
+			t.Errorf("%q became %q", text, b)
+		}
+	}
+}
+
+// Secrets that overlap are hidden from the first to the last.
+func TestMaskOverlap(t *testing.T) {
+	s := vault(t, "a", "abcdefgh", "b", "efghijkl")
+	for _, name := range []string{"a", "b"} {
+		if _, err := s.Secret(context.Background(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := []byte("<abcdefghijkl> <efghijkl> <abcdefghabcdefgh>")
+	if s.Mask(b); string(b) != "<***a********> <***b****> <***a*******a****>" {
+		t.Errorf("got %s", b)
 	}
 }
 

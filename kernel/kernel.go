@@ -161,7 +161,7 @@ func (k *Kernel) openProcesses() (actors.Interrupted, error) {
 		k.log.Warn("recover output of interrupted tasks", "err", err)
 	}
 	k.runner, err = proc.New(proc.Options{
-		KernelID: k.id, RunDir: run, SpillDir: run, Log: k.log, Mask: k.secrets.Masked,
+		KernelID: k.id, RunDir: run, SpillDir: run, Log: k.log, Mask: k.secrets.Masked, Margin: k.secrets.Margin,
 		Spill: func(r io.Reader) (string, int64, error) {
 			b, err := k.store.PutBlob(k.secrets.MaskReader(r))
 			return b.Hash, b.Len, err

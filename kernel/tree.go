@@ -157,7 +157,7 @@ func (k *Kernel) newDeps() *actors.Deps {
 	_, home := k.ownerEnv()
 	tasks, entries, steps := k.store.Numbers("task"), k.store.Numbers("entry"), k.store.Numbers("step")
 	return &actors.Deps{
-		Sys: k.sys, Log: k.log, Journal: contents{k.store, k.secrets}, Mask: k.secrets.Mask, Runner: k.runner, Compiler: lang.NewCompiler(),
+		Sys: k.sys, Log: k.log, Journal: contents{k.store, k.secrets}, Mask: k.secrets.Mask, Margin: k.secrets.Margin, Runner: k.runner, Compiler: lang.NewCompiler(),
 		NextTask: tasks.Next, NextEntry: entries.Next, NextStep: steps.Next,
 		Files:  host.Files{TrashDir: k.o.Paths.StateDir + "/trash"},
 		Policy: k.policy.get, NewHost: k.newHost, Owner: ownerPrincipal(),
@@ -214,6 +214,12 @@ func (k *Kernel) newPTYs() error {
 	k.ptys = ptyactor.NewRegistry(ptyactor.Config{
 		Runner: k.runner, Next: numbers.Next, Log: k.log, Engine: engine,
 		Publish: func(key messages.ChannelKey, payload json.RawMessage) { k.deps.Publish(key, payload) },
+		Hide: func() func([]byte) {
+			if !k.secrets.Known() {
+				return nil
+			}
+			return k.secrets.Mask
+		},
 		Keep: &ptyactor.Keeper{
 			Dir: filepath.Join(k.o.Paths.StateDir, "run"), Put: k.store.PutBlob, Mask: k.secrets.MaskReader,
 		},

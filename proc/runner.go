@@ -48,6 +48,9 @@ type Options struct {
 	// Mask gives what a mirror may hold of a piece of output: p itself, or a copy
 	// of its length. Nil: all of it.
 	Mask func(p []byte) []byte
+	// Margin is by how many bytes what Mask hides may reach over the end of a
+	// piece; nil: by none.
+	Margin func() int
 	// Log receives what no caller can be told; nil: discarded.
 	Log    *slog.Logger
 	Limits Limits
@@ -120,7 +123,7 @@ func New(opts Options) (*Runner, error) {
 		budget: newBudget(opts.Limits.Memory, opts.Limits.Disk),
 		log:    opts.Log,
 		null:   null,
-		tails:  newTailPool(opts.RunDir, opts.Mask),
+		tails:  newTailPool(opts.RunDir, opts.Mask, opts.Margin),
 		starts: make(chan struct{}, startsMost),
 		own:    map[int]bool{},
 		trees:  map[*Tree]struct{}{},

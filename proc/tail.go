@@ -80,6 +80,10 @@ func tailRing(b []byte, which Stream) ([]byte, int64) {
 type tailPool struct {
 	dir  string
 	mask func([]byte) []byte // may be nil
+	// margin is by how much what mask hides may reach over the end of a piece; may
+	// be nil.
+	margin func() int
+
 	mu   sync.Mutex
 	next int
 	idle [][]byte
@@ -87,8 +91,8 @@ type tailPool struct {
 	done bool
 }
 
-func newTailPool(dir string, mask func([]byte) []byte) *tailPool {
-	return &tailPool{dir: dir, mask: mask, name: map[*byte]string{}}
+func newTailPool(dir string, mask func([]byte) []byte, margin func() int) *tailPool {
+	return &tailPool{dir: dir, mask: mask, margin: margin, name: map[*byte]string{}}
 }
 
 func (p *tailPool) acquire(task uint64) []byte {
@@ -170,6 +174,7 @@ type tail struct {
 	mu   sync.Mutex
 	m    []byte
 	over bool
+	last [2][]byte // the end of each stream, as it came: what is hidden may have begun there
 }
 
 func (t *tail) write(which Stream, p []byte) {
@@ -184,11 +189,13 @@ func (t *tail) write(which Stream, p []byte) {
 			return
 		}
 	}
-	if t.pool.mask != nil {
-		p = t.pool.mask(p)
-	}
 	head := t.m[16+8*int(which):]
 	total := binary.LittleEndian.Uint64(head)
+	if t.pool.mask != nil {
+		back := len(t.last[which])
+		p = t.hidden(which, p)
+		total -= uint64(back)
+	}
 	ring := t.m[tailHeader+int(which)*TailSize:][:TailSize]
 	end := total + uint64(len(p))
 	if len(p) > TailSize {
@@ -198,6 +205,26 @@ func (t *tail) write(which Stream, p []byte) {
 	n := copy(ring[total%TailSize:], p)
 	copy(ring, p[n:])
 	binary.LittleEndian.PutUint64(head, end)
+}
+
+// hidden is a piece, behind the end of what was written before it, as it may be
+// written.
+func (t *tail) hidden(which Stream, p []byte) []byte {
+	margin := 0
+	if t.pool.margin != nil {
+		margin = min(t.pool.margin(), TailSize)
+	}
+	if margin == 0 && len(t.last[which]) == 0 {
+		return t.pool.mask(p)
+	}
+	joined := append(t.last[which], p...)
+	out := t.pool.mask(joined)
+	if &out[0] == &joined[0] {
+		out = append([]byte(nil), joined...)
+	}
+	keep := joined[max(0, len(joined)-margin):]
+	t.last[which] = append(joined[:0:0], keep...)
+	return out
 }
 
 func (t *tail) release() {

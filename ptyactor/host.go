@@ -44,6 +44,7 @@ type Host struct {
 	publish   func(payload json.RawMessage)
 	log       *slog.Logger
 	record    *recorder // nil: nothing is recorded
+	hide      func() func([]byte)
 
 	pumped chan struct{} // output has ended
 	reaped chan struct{} // and so has the child, with everything told
@@ -90,7 +91,7 @@ func open(cfg Config, id messages.PTYID, req messages.OpenPTY, publish func(json
 	now := time.Now()
 	h := &Host{
 		id: id, session: req.Session, principal: req.Principal, cmd: req.Cmd, args: req.Args, dev: dev,
-		record: record, publish: publish, log: cfg.Log,
+		record: record, publish: publish, log: cfg.Log, hide: cfg.Hide,
 		pumped: make(chan struct{}), reaped: make(chan struct{}), closed: make(chan struct{}),
 		screen: cfg.Engine.New(req.Cols, req.Rows, req.Scrollback),
 		outAt:  now, changedAt: now, waits: map[*waiter]struct{}{}, readers: map[string]uint64{}, sends: map[string]*sends{},
@@ -483,7 +484,7 @@ func (h *Host) Read(ctx context.Context, req messages.ReadPTY) (messages.Screen,
 		h.mu.Lock()
 		lines, first, next := h.screen.Scrollback(r.From, r.To)
 		h.mu.Unlock()
-		shown.PTYLines = &messages.PTYLines{Text: lines, FirstLine: first, NextLine: next}
+		shown.PTYLines = &messages.PTYLines{Text: h.hidden(lines), FirstLine: first, NextLine: next}
 	}
 	return shown, nil
 }
@@ -503,9 +504,9 @@ func (h *Host) screenAfter(ctx context.Context, w *waiter, reader string, attrs 
 		s = w.shot
 	}
 	out := messages.Screen{
-		PTY: h.id, Lines: s.Lines, Cursor: messages.PTYCursor{Row: s.Row, Col: s.Col, Hidden: s.Hidden},
+		PTY: h.id, Lines: h.hidden(s.Lines), Cursor: messages.PTYCursor{Row: s.Row, Col: s.Col, Hidden: s.Hidden},
 		Alive: h.exit == nil, Exit: h.exit, PID: h.dev.child.Pid, Cmd: h.cmd, Cols: s.Cols, Rows: s.Rows,
-		Version: s.Version, Title: s.Title, AltScreen: s.AltScreen, Mouse: s.Mouse, Paste: s.Paste,
+		Version: s.Version, Title: h.hidden([]string{s.Title})[0], AltScreen: s.AltScreen, Mouse: s.Mouse, Paste: s.Paste,
 		ScrollbackLen: s.Scrollback, Wait: waited, Changed: true, Keyboard: h.holderLocked(reader), Recording: h.recording,
 	}
 	if attrs {

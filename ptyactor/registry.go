@@ -32,6 +32,9 @@ type Config struct {
 	Engine screen.Engine
 	// Keep stores recordings; nil: none can be made.
 	Keep *Keeper
+	// Hide gives what hides secrets in place, nil while there are none; it may be
+	// nil itself.
+	Hide func() func([]byte)
 }
 
 // Registry holds the terminals of a kernel, outside any actor. The kernel makes

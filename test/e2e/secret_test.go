@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/hex"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -68,10 +70,22 @@ func TestSecretsAreNotWritten(t *testing.T) {
 		"channel(\"user.a\").emit(copy)",
 		"let p = plan { http.get(\"http://127.0.0.1:1/\", headers: {auth: s}) }",
 		"(spawn { sh { echo \"$TOKEN\" } }).await()",
+		"sh { printf '%s' \"x:$TOKEN\" | base64; printf '%s' \"$TOKEN\" | od -An -tx1 | tr -d ' \\n' }",
+		"plan { echo (copy) }",
 		"fn f(x = copy) { x }",
 		"(http.get(\"http://127.0.0.1:1/\", headers: {auth: s})) catch e { e.msg }",
 	} {
 		answers = append(answers, r.Exec(src, kit.Args{"request_id": src, "position": "value"}).String())
+	}
+	for _, form := range []string{base64.StdEncoding.EncodeToString([]byte("x:" + hidden))[4:20], hex.EncodeToString([]byte(hidden))} {
+		for i, answer := range answers {
+			if bytes.Contains([]byte(answer), []byte(form)) {
+				t.Errorf("answer %d holds %s of the secret: %s", i, form, answer)
+			}
+		}
+		if found := leaks(t, w, form); len(found) > 0 {
+			t.Errorf("%s of the secret is in %v", form, found)
+		}
 	}
 	data, msg := r.Refused(messages.CodeRaised, "exec", kit.Args{"src": "sh { echo \"$TOKEN\" >&2; exit 3 }", "position": "stmt"})
 	answers = append(answers, data.String(), msg)
@@ -109,6 +123,48 @@ func TestSecretsAreNotWritten(t *testing.T) {
 		t.Errorf("a binding holds the secret: %s", got)
 	}
 	r.Refused(messages.CodeRaised, "exec", kit.Args{"src": "s"})
+}
+
+// A secret that comes in two pieces, is read in two pages or goes on in the next
+// line of a terminal is no less hidden.
+func TestSecretsInPieces(t *testing.T) {
+	w, r := served(t)
+	keep(t, w, "token", hidden)
+	r.Exec("env.TOKEN = secret.get(\"token\")")
+	gate, wait := gateOf(w, "gate")
+	next, goOn := gateOf(w, "next")
+	half := len(hidden) / 2
+	task := r.Background("sh { printf 'is %.10s' \"$TOKEN\"; }; " + goOn + "; sh { printf '%s.' \"${TOKEN#??????????}\" }; " + wait)
+	kit.Eventually(t, quick, "the first half", func() bool { return r.Task(task).At("stdout_len").Int() == 13 })
+	open(t, next)
+	all := int64(len("is ") + len(hidden) + 1)
+	kit.Eventually(t, quick, "the second half", func() bool { return r.Task(task).At("stdout_len").Int() == all })
+	for limit := range half {
+		text := ""
+		for at := int64(0); at < all; {
+			page := r.Must("task.output", kit.Args{"task": task, "stream": "stdout", "offset": at, "limit": limit + 1})
+			text += page.At("data").Str()
+			at = page.At("next").Int()
+		}
+		if text != "is ***token*************." {
+			t.Errorf("in pages of %d: %q", limit+1, text)
+		}
+	}
+	if found := leaks(t, w, hidden); len(found) > 0 {
+		t.Errorf("the secret is in %v", found)
+	}
+	open(t, gate)
+	r.Await(task)
+	pty := r.Must("pty.open", kit.Args{"cmd": "sh", "args": []string{"-c", "printf '%s' \"0123456789$TOKEN\"; read x"}, "cols": 20, "rows": 5, "record": true}).At("pty_id").Str()
+	kit.Eventually(t, quick, "a picture", func() bool { return r.Must("pty.read", kit.Args{"pty_id": pty}).At("version").Int() > 0 })
+	screen := r.Must("pty.read", kit.Args{"pty_id": pty, "wait": kit.Args{"regex": "0123456789....", "timeout_ms": 20000}})
+	if rows := screen.At("screen").Strs(); len(rows) < 2 || rows[0] != "0123456789***token**" || rows[1] != "***********" {
+		t.Errorf("the terminal shows %q", rows)
+	}
+	r.Must("pty.close", kit.Args{"pty_id": pty})
+	if found := leaks(t, w, hidden); len(found) > 0 {
+		t.Errorf("the secret is in %v", found)
+	}
 }
 
 // Who the store refuses, and who policy does.
