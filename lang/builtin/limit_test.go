@@ -106,3 +106,19 @@ func TestLongTextsInHoles(t *testing.T) {
 		t.Errorf("an error in a later hole: got %v", err)
 	}
 }
+
+// echo learns how long its text is before it puts it together.
+func TestLongEcho(t *testing.T) {
+	text := strings.Repeat("0123456789", 200_000)
+	v, err := evaluateText(t, `let s = (echo a (text) "" b); [s.len(), s.take(3), s.skip(2_000_002)]`, text)
+	if got := value.Inline(v); err != nil || got != `[2000005, "a 0", "  b"]` {
+		t.Errorf("got %s %v", got, err)
+	}
+	if v, err := evaluateText(t, `(echo).len()`, ""); err != nil || value.Inline(v) != "0" {
+		t.Errorf("nothing: got %s %v", value.Inline(v), err)
+	}
+	_, err = evaluateText(t, "echo"+strings.Repeat(" (text)", 600), text)
+	if e, ok := err.(*value.Error); !ok || e.Code != value.CodeOverflow {
+		t.Errorf("too long: got %v", err)
+	}
+}

@@ -28,16 +28,16 @@ func headEcho(c *interp.HeadCall) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
-	var out []byte
+	var texts []string
+	size := -1
 	add := func(text string) error {
-		if len(out)+len(text) > maxText {
-			return codeErr(c.Span, value.CodeOverflow, "echo: more than %d bytes", maxText)
-		}
-		if out == nil {
-			out = value.ExtendText(nil, text)
+		if text == "" && len(texts) == 0 { // null shows nothing, not even a blank
 			return nil
 		}
-		out = value.ExtendText(append(value.Room(out, 1), ' '), text)
+		if size += 1 + len(text); size > maxText {
+			return codeErr(c.Span, value.CodeOverflow, "echo: more than %d bytes", maxText)
+		}
+		texts = append(texts, text)
 		return nil
 	}
 	for _, o := range w.args {
@@ -56,6 +56,24 @@ func headEcho(c *interp.HeadCall) (value.Value, error) {
 				return value.Null, err
 			}
 		}
+	}
+	return joinWords(c.M, texts, max(size, 0))
+}
+
+// joinWords is the texts joined by blanks, of so many bytes together.
+func joinWords(m *interp.Machine, texts []string, size int) (value.Value, error) {
+	if err := m.Reserve(int64(size)); err != nil {
+		return value.Null, err
+	}
+	out := make([]byte, 0, size)
+	for i, text := range texts {
+		if err := m.Check(); err != nil {
+			return value.Null, err
+		}
+		if i > 0 {
+			out = append(out, ' ')
+		}
+		out = value.ExtendText(out, text)
 	}
 	return value.Str(value.TextOf(out)), nil
 }
