@@ -167,6 +167,9 @@ func (b *bench) drawKernel(o output) (took, worked float64, err error) {
 
 // ptyKernel is a relay to a new kernel; stop ends both.
 func (b *bench) ptyKernel() (s *server, kernel int, stop func() error, err error) {
+	if _, err := b.shoal(); err != nil { // whose state directory is the first
+		return nil, 0, nil, err
+	}
 	state, err := b.state("pty")
 	if err != nil {
 		return nil, 0, nil, err
