@@ -1,6 +1,6 @@
 // Command mcpsuite runs the official MCP conformance suite against a kernel
 // built with the tag conformance, whose facade also serves the fixtures that the
-// suite looks for. No failure is expected. It installs the suite from npm into a
+// suite looks for. No failure is expected; make clients runs it too. It installs the suite from npm into a
 // temporary directory (or uses one that is there), starts a private kernel and
 // ends it. The suite cannot send a token, so a proxy adds it; everything else of
 // a request reaches the kernel as the suite sent it.
