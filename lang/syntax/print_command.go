@@ -37,8 +37,8 @@ func (p *printer) command(c *Command) {
 		p.redirect(&redirects[i])
 	}
 	if c.Trailing != nil {
-		if b := c.Trailing.Body.(*Block); p.layout != nil && p.layout.src[c.Trailing.Start] != '{' {
-			p.put(" ") // plan CMD
+		if b := c.Trailing.Body.(*Block); c.plansCommand() {
+			p.put(" ") // in a block its words might be read as something else
 			p.stmt(b.Stmts[0])
 		} else if len(b.Stmts) > 0 {
 			p.put(" ")
@@ -164,4 +164,10 @@ func escapeWord(s string, glob bool) string {
 		b.WriteByte(s[i])
 	}
 	return b.String()
+}
+
+// plansCommand reports whether a command is `plan CMD`, without braces.
+func (c *Command) plansCommand() bool {
+	b := c.Trailing.Body.(*Block)
+	return len(b.Stmts) == 1 && c.Trailing.End > 0 && b.Stmts[0].Pos() == c.Trailing.Span
 }
