@@ -28,6 +28,8 @@ import (
 //     depends on how it gets its text
 //   - mode 1049 while a wrap is pending, which xterm forgets
 //   - resizes on the alternate screen, where xterm moves the main one wrongly
+//   - resizes on xterm itself: it brings back what CSI M has deleted at the top,
+//     which nobody else keeps
 var pieceGrammar = []string{"世", "a", "word ", "xxxxxxxxxxxxxxxxxxxxxxxxx", "界界界界界界界界界界", "\x1bM", "\n", "\r\n", "\r", "\t", "\b", "\b\b",
 	"\x1b7", "\x1b8", "\x1bD", "\x1bE", "\x1b#8", "👍", "e\u0301", "\x1b[31;48:2::1:2:3m", "\x1b[7m", "\x1b[m", "\x1b]0;title\x07",
 	"\x1b]2;t\x1b\\", "\x1bH", "\x1bn", "\x1bo", "\x1b[s", "\x1b[u"}
