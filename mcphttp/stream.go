@@ -76,7 +76,7 @@ func (st *stream) nudge() {
 	}
 }
 
-// add appends a frame to a stream, and forgets what is too old.
+// addLocked appends a frame to a stream, and forgets what is too old.
 func (x *session) addLocked(st *stream, frame []byte) {
 	st.last++
 	st.kept = append(st.kept, event{st.last, frame})
