@@ -267,6 +267,7 @@ func TestRelayGoesOnWithStreams(t *testing.T) {
 			t.Errorf("got %s, want a notice of stream a", got)
 		}
 	}
+	eventually(t, "the third kernel is told of both streams", func() bool { return len(w.frames(2)) >= 3 })
 	if diff := cmp.Diff(wantFrames[:2], w.frames(2)[1:]); diff != "" {
 		t.Errorf("what the third kernel was told (-want +got):\n%s", diff)
 	}

@@ -227,7 +227,7 @@ func TestHostRunsTasks(t *testing.T) {
 	var sunk []string
 	r := interp.Run{State: newState(), Host: &interp.Host{Tasks: o}, Sink: func(v value.Value) { sunk = append(sunk, value.Inline(v)) }}
 	for _, test := range []struct{ src, want string }{
-		{`let t = spawn { echo out; 3 }; [t.id, t.await()]`, `["task:7", 3]`},
+		{`let t = spawn { echo out; 3 }; [t.id, t.await()]`, `[7, 3]`},
 		{`let u = (echo hi &); u.await().out`, `"hi"`},
 		{`let v = spawn { sleep 1h }; v.cancel(); v.await()`, `cancelled: cancelled`},
 		{`t.suspend()`, `arg_error: suspend: this host cannot suspend tasks`},
