@@ -151,19 +151,7 @@ func (b *body) parse() (int, *messages.Error) {
 
 // revision is the revision that the request itself names.
 func (b *body) revision() string {
-	return text(wire.Member(wire.Member(b.head.Params, "_meta"), keyRevision))
-}
-
-// text is a JSON string, decoded; what is none gives "".
-func text(raw []byte) string {
-	if len(raw) >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
-		return string(raw[1 : len(raw)-1])
-	}
-	var s string
-	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
-	return s
+	return wire.Unquote(wire.Member(wire.Member(b.head.Params, "_meta"), keyRevision))
 }
 
 // withID is the frame with another id in the place of its own.

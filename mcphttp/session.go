@@ -292,7 +292,7 @@ func sameID(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
-	return len(a) > 0 && len(b) > 0 && a[0] == '"' && b[0] == '"' && text(a) == text(b)
+	return len(a) > 0 && len(b) > 0 && a[0] == '"' && b[0] == '"' && wire.Unquote(a) == wire.Unquote(b)
 }
 
 func cancelFrame(id uint64) []byte {
@@ -366,7 +366,7 @@ func (x *session) answerLocked(st *stream, rest []byte) {
 	frame = append(append(append(frame, answerHead...), st.origin...), rest...)
 	if st.initializes {
 		head, _ := wire.Peek(frame)
-		x.revision = text(wire.Member(head.Result, "protocolVersion"))
+		x.revision = wire.Unquote(wire.Member(head.Result, "protocolVersion"))
 	}
 	if st.flows {
 		x.answered = append(x.answered, st)

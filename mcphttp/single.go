@@ -154,9 +154,9 @@ func checkHeaders(h http.Header, b *body, spoken string) (int, *messages.Error) 
 	method, want := b.head.MethodName(), ""
 	switch method {
 	case "tools/call", "prompts/get":
-		want = text(wire.Member(b.head.Params, "name"))
+		want = wire.Unquote(wire.Member(b.head.Params, "name"))
 	case "resources/read":
-		want = text(wire.Member(b.head.Params, "uri"))
+		want = wire.Unquote(wire.Member(b.head.Params, "uri"))
 	}
 	name, ok := decodeHeader(h.Get("Mcp-Name"))
 	switch header := h.Get(headerRevision); {

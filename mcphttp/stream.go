@@ -131,7 +131,7 @@ const maxGaps = 1024
 // missed notes a notice that is not kept any more.
 func (st *stream) missed(e event) {
 	head, _ := wire.Peek(e.frame)
-	uri := text(wire.Member(head.Params, "uri"))
+	uri := wire.Unquote(wire.Member(head.Params, "uri"))
 	if !head.MethodIs(methodUpdated) || uri == "" {
 		return // a list that has changed, a log message: nothing to reconcile
 	}

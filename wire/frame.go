@@ -38,7 +38,7 @@ func ParseRequest(frame []byte) (Request, *messages.Error) {
 		req.Params = nil
 	}
 	switch {
-	case head.JSONRPC != nil && unquote(head.JSONRPC) != "2.0":
+	case head.JSONRPC != nil && Unquote(head.JSONRPC) != "2.0":
 		return req, messages.Errorf(messages.CodeInvalidRequest, `jsonrpc: expected "2.0", got %s`, clip(head.JSONRPC))
 	case head.Method == nil:
 		return req, messages.Errorf(messages.CodeInvalidRequest, "method is missing")

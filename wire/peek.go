@@ -51,7 +51,7 @@ func (h Head) MethodIs(name string) bool {
 }
 
 // MethodName is the method as text, empty when there is none.
-func (h Head) MethodName() string { return unquote(h.Method) }
+func (h Head) MethodName() string { return Unquote(h.Method) }
 
 // IsRequest reports whether an answer is owed: a method and an id that is not
 // null.
@@ -97,7 +97,8 @@ func EachMember(object []byte, visit func(key string, value []byte) bool) {
 	eachMember(object, func(key, value []byte) bool { return visit(string(key), value) })
 }
 
-func unquote(raw []byte) string {
+// Unquote decodes a JSON string; what is none gives "".
+func Unquote(raw []byte) string {
 	if len(raw) >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw[1 : len(raw)-1])
 	}
@@ -137,7 +138,7 @@ func eachStart(b []byte, visit func(key []byte, at int) (int, bool)) bool {
 		}
 		key := b[i+1 : keyEnd-1]
 		if bytes.IndexByte(key, '\\') >= 0 {
-			key = []byte(unquote(b[i:keyEnd]))
+			key = []byte(Unquote(b[i:keyEnd]))
 		}
 		i = skipSpace(b, keyEnd)
 		if i >= len(b) || b[i] != ':' {

@@ -85,16 +85,18 @@ func TestTurnsEnd(t *testing.T) {
 
 // A session with several turns gives one up at once.
 func TestTurnsAskTheLargest(t *testing.T) {
-	turns, crowd := NewTurns(2), newWorld()
-	a, b := turnsOf(t.Context(), crowd), turnsOf(t.Context(), crowd)
-	turns.take(a)
-	turns.take(b)
-	go turns.take(turnsOf(t.Context(), newWorld()))
-	for asked := uint32(0); asked == 0; asked = (a.signal.Load() | b.signal.Load()) & signalTurn {
-		if t.Context().Err() != nil {
-			t.Fatal("nobody was asked")
+	synctest.Test(t, func(t *testing.T) {
+		turns, crowd := NewTurns(2), newWorld()
+		a, b := turnsOf(t.Context(), crowd), turnsOf(t.Context(), crowd)
+		turns.take(a)
+		turns.take(b)
+		began := time.Now()
+		go turns.take(turnsOf(t.Context(), newWorld()))
+		synctest.Wait()
+		if (a.signal.Load()|b.signal.Load())&signalTurn == 0 || time.Since(began) != 0 {
+			t.Errorf("asked %d and %d after %s, want one of them at once", a.signal.Load(), b.signal.Load(), time.Since(began))
 		}
-		time.Sleep(time.Microsecond)
-	}
-	turns.give(a)
+		turns.give(a)
+		turns.give(b)
+	})
 }
