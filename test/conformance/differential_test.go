@@ -39,10 +39,20 @@ func newDiffer(t *testing.T) *differ {
 	return &differ{t, t.TempDir(), hosts, lang.NewCompiler()}
 }
 
+// trash is a directory that can be one: a trash is its owner's alone, whatever
+// the umask.
+func trash(t *testing.T) string {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // run is the outcome that a program ends with.
 func (d *differ) run(src string) *value.Outcome {
 	d.t.Helper()
-	r := evaluate(d.dir, src, d.hosts.host(d.t.TempDir()), d.c)
+	r := evaluate(d.dir, src, d.hosts.host(trash(d.t)), d.c)
 	if r.parse != nil || r.err != nil || r.value.Kind() != value.KindOutcome {
 		d.t.Fatalf("got %s, want an outcome, from %.300q", r.show(), src)
 	}
@@ -94,7 +104,7 @@ func (d *differ) shell(payload string) {
 
 func TestB37CRLF(t *testing.T) {
 	d := newDiffer(t)
-	if r := evaluate(d.dir, "let a = 1\r\na + 1\r\n", d.hosts.host(t.TempDir()), d.c); r.show() != "2" {
+	if r := evaluate(d.dir, "let a = 1\r\na + 1\r\n", d.hosts.host(trash(t)), d.c); r.show() != "2" {
 		t.Errorf("got %s, want 2", r.show())
 	}
 	body := "x=1\nif [ $x = 1 ]; then\n  echo one\nfi\ncat <<EOF\na $x\nEOF"
@@ -168,7 +178,7 @@ func TestB35FileNamesOfAnyBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	count := evaluate(d.dir, "(ls .).len()", d.hosts.host(t.TempDir()), d.c)
+	count := evaluate(d.dir, "(ls .).len()", d.hosts.host(trash(t)), d.c)
 	if want := fmt.Sprint(len(names)); count.show() != want {
 		t.Errorf("got %s rows, want %s", count.show(), want)
 	}
@@ -178,7 +188,7 @@ func TestB35FileNamesOfAnyBytes(t *testing.T) {
 			t.Errorf("%q did not reach the program as it is: got %q", name, all)
 		}
 	}
-	if r := evaluate(d.dir, "for f in (ls -a).out { rm --permanent (f.path) }", d.hosts.host(t.TempDir()), d.c); r.err != nil {
+	if r := evaluate(d.dir, "for f in (ls -a).out { rm --permanent (f.path) }", d.hosts.host(trash(t)), d.c); r.err != nil {
 		t.Error(r.show())
 	}
 	if left, err := os.ReadDir(d.dir); err != nil || len(left) != 0 {
@@ -200,7 +210,7 @@ func TestB47BracketsInTheDirectory(t *testing.T) {
 		{"(ls *).map(.name)", `["f"]`},
 		{"rm *; (ls).len()", "0"},
 	} {
-		if r := evaluate(d.dir, test.src, d.hosts.host(t.TempDir()), d.c); r.show() != test.want {
+		if r := evaluate(d.dir, test.src, d.hosts.host(trash(t)), d.c); r.show() != test.want {
 			t.Errorf("%s: got %s, want %s", test.src, r.show(), test.want)
 		}
 	}
@@ -216,7 +226,7 @@ func TestB48HabitsStartNothing(t *testing.T) {
 		{"touch ran\necho $(ls)", "(ls)"},
 		{"touch ran\nls 2>&1", "sh { "},
 	} {
-		r := evaluate(d.dir, test.src, d.hosts.host(t.TempDir()), d.c)
+		r := evaluate(d.dir, test.src, d.hosts.host(trash(t)), d.c)
 		switch {
 		case r.parse == nil:
 			t.Errorf("%q: got %s, want a parse error", test.src, r.show())
