@@ -20,13 +20,10 @@ import (
 // repaints.
 const terminalKills = 100
 
-// TestTerminalActorIsKilled kills the actor of a terminal while vim repaints and
-// keys arrive. The caller notices nothing: every key arrives, once and in order;
-// vim is the same process at the end, and its screen is right.
-func TestTerminalActorIsKilled(t *testing.T) {
-	if _, err := exec.LookPath("vim"); err != nil {
-		t.Skip("no vim: ", err)
-	}
+// killable is a kernel in this process, whose actors can be killed, and a
+// connection to it. Nothing of it is left behind at the end.
+func killable(t *testing.T) (*kernel.Kernel, *kit.World, *kit.Raw) {
+	t.Helper()
 	goroutines, descriptors := runtime.NumGoroutine(), kit.Descriptors(os.Getpid())
 	w := kit.NewWorld(t, bin)
 	k, err := kernel.Start(kernel.Options{Paths: w.Paths(), Environ: w.Env, Log: slog.New(slog.DiscardHandler)})
@@ -34,13 +31,24 @@ func TestTerminalActorIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw := w.Raw("s")
-	defer func() {
+	t.Cleanup(func() {
 		raw.Close()
 		if err := k.Stop(context.Background()); err != nil {
 			t.Errorf("stop: %v", err)
 		}
 		checkNothingLeft(t, w, goroutines, descriptors)
-	}()
+	})
+	return k, w, raw
+}
+
+// TestTerminalActorIsKilled kills the actor of a terminal while vim repaints and
+// keys arrive. The caller notices nothing: every key arrives, once and in order;
+// vim is the same process at the end, and its screen is right.
+func TestTerminalActorIsKilled(t *testing.T) {
+	if _, err := exec.LookPath("vim"); err != nil {
+		t.Skip("no vim: ", err)
+	}
+	k, w, raw := killable(t)
 	v := &typist{t: t, raw: raw}
 	opened := raw.Must("pty.open", kit.Args{"cmd": "vim", "args": []string{"-u", "NONE", "-N", "-n", "text"}})
 	v.pty = opened.At("pty_id").Str()
@@ -67,20 +75,7 @@ func TestTerminalActorIsKilled(t *testing.T) {
 // session's, while terminals are opened. Every call is answered with a terminal
 // of its own, and there are no others.
 func TestTerminalsOpenWhileActorsDie(t *testing.T) {
-	goroutines, descriptors := runtime.NumGoroutine(), kit.Descriptors(os.Getpid())
-	w := kit.NewWorld(t, bin)
-	k, err := kernel.Start(kernel.Options{Paths: w.Paths(), Environ: w.Env, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw := w.Raw("s")
-	defer func() {
-		raw.Close()
-		if err := k.Stop(context.Background()); err != nil {
-			t.Errorf("stop: %v", err)
-		}
-		checkNothingLeft(t, w, goroutines, descriptors)
-	}()
+	k, _, raw := killable(t)
 	var open []*kit.Pending
 	for i := range 60 {
 		open = append(open, raw.Start("pty.open", kit.Args{"cmd": "cat"}))
