@@ -34,7 +34,7 @@ func (g gate) open(t *testing.T) {
 func TestSpentBudgetHandsOver(t *testing.T) {
 	g, gt := newRig(t), newGate(t)
 	g.attach("s")
-	c := g.submit("s", `let before = 1; `+gt.src()+`; let after = 2; 5`, budget(20*ms))
+	c := g.submit("s", `let before = 1; `+gt.src()+`; let after = 2; 5`, budget(300*ms))
 	h := handed(t, c.wait())
 	if !h.TimedOut || !h.Detached || h.State != "" {
 		t.Errorf("got %+v, want it timed out and detached", h)

@@ -17,7 +17,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// doomedKernel starts a task that prints and stays, says so, and waits.
+// doomedKernel starts a task that prints and stays, says so once both of its
+// programs are what they will be, and waits.
 func doomedKernel(dir string) {
 	r, err := New(Options{KernelID: "doomed", RunDir: dir})
 	if err != nil {
@@ -34,6 +35,17 @@ func doomedKernel(dir string) {
 		Argv: []string{"sh", "-c", "(setsid sleep 600 >/dev/null 2>&1 &); echo last; exec sleep 600"}})
 	for out.Stdout.Len() < 5 { // the last growth is always told
 		<-grew
+	}
+	for tick := time.NewTicker(time.Millisecond); ; <-tick.C { // a process that is about to become its program has no name
+		sleeps := 0
+		for _, p := range r.Leftovers(7) {
+			if p.Cmd == "sleep 600" {
+				sleeps++
+			}
+		}
+		if sleeps == 2 {
+			break
+		}
 	}
 	os.Stdout.WriteString("up\n")
 	select {}
