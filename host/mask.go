@@ -16,9 +16,11 @@ import (
 
 // What is masked of a secret: its text, and the spellings that programs give it
 // on the way to somebody: within JSON, once and twice over, in base64 wherever
-// in what is encoded it stands, in hex, and in URLs. Of a secret of several
-// lines each longer line is looked for too. All forms are found in one pass, so
-// that many secrets cost no more than one.
+// in what is encoded it stands, in hex, and in URLs; base64 and hex also where
+// they are broken into lines. Of a secret of several lines each longer line is
+// looked for too. Where text was cut, which an ellipsis tells, so is what the cut
+// has left of a secret. All forms are found in one pass, so that many secrets
+// cost no more than one.
 
 const (
 	// minMasked is how many bytes a form must have to be masked wherever it is
@@ -29,75 +31,239 @@ const (
 	minToken = 3
 	// minLine is how many a line of a secret must have to be masked by itself.
 	minLine = 16
+	// minWrap is how many characters the lines have at least into which encoded
+	// text is broken.
+	minWrap = 32
+	// maxBreak is how many bytes there may be between two such lines.
+	maxBreak = 26
 )
+
+// ellipsis stands where text was cut.
+const ellipsis = "…"
 
 // mask is a text to be found, and whose it is.
 type mask struct {
 	text  []byte
 	name  string
 	token bool // only where it stands by itself
+	wraps bool // it may be broken into lines
 }
 
 // masks are all that is looked for. It is not changed any more.
 type masks struct {
 	all     []mask
-	longest int
-	// likely has a bit for a hash of the first minToken bytes of each text.
-	likely [1 << 16 / 64]uint64
-	begin  map[[minToken]byte][]mask // the longest first
+	longest int // in bytes, line breaks among them
+	begin   index
+	end     index
+}
+
+// index finds the masks that begin, or end, with minToken bytes: the longest
+// first.
+type index struct {
+	likely [1 << 16 / 64]uint64 // has a bit for the hash of each key
+	byKey  map[[minToken]byte][]mask
 }
 
 func newMasks(all []mask) *masks {
-	m := &masks{all: all, begin: map[[minToken]byte][]mask{}}
+	m := &masks{all: all, begin: newIndex(), end: newIndex()}
 	for _, one := range all {
-		m.longest = max(m.longest, len(one.text))
-		key := [minToken]byte(one.text)
-		h := beginning(one.text)
-		m.likely[h/64] |= 1 << (h % 64)
-		m.begin[key] = append(m.begin[key], one)
+		n := len(one.text)
+		m.begin.add([minToken]byte(one.text), one)
+		m.end.add([minToken]byte(one.text[n-minToken:]), one)
+		if one.wraps {
+			n += (n/minWrap + 1) * maxBreak
+		}
+		m.longest = max(m.longest, n)
 	}
-	for _, list := range m.begin {
-		slices.SortStableFunc(list, func(a, b mask) int { return cmp.Compare(len(b.text), len(a.text)) })
-	}
+	m.begin.sort()
+	m.end.sort()
 	return m
 }
 
-// beginning is a hash of the first minToken bytes.
-func beginning(b []byte) uint32 {
+func newIndex() index { return index{byKey: map[[minToken]byte][]mask{}} }
+
+func (x *index) add(key [minToken]byte, one mask) {
+	h := keyHash(key[:])
+	x.likely[h/64] |= 1 << (h % 64)
+	x.byKey[key] = append(x.byKey[key], one)
+}
+
+func (x *index) sort() {
+	for _, list := range x.byKey {
+		slices.SortStableFunc(list, func(a, b mask) int { return cmp.Compare(len(b.text), len(a.text)) })
+	}
+}
+
+// get are the masks for the key that b begins with.
+func (x *index) get(b []byte) []mask {
+	if h := keyHash(b); x.likely[h/64]&(1<<(h%64)) == 0 {
+		return nil
+	}
+	return x.byKey[[minToken]byte(b)]
+}
+
+// keyHash is a hash of the first minToken bytes.
+func keyHash(b []byte) uint32 {
 	return (uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16) * 0x9e3779b1 >> 16
 }
 
 // hide replaces in place what is looked for. What overlaps is hidden as one.
 func (m *masks) hide(b []byte) {
 	start, end, name := 0, 0, ""
+	rest, restLen, restName := -1, 0, "" // of a secret, behind a cut
+	near := minToken - 1                 // up to here a special byte lies ahead
 	for i := 0; i+minToken <= len(b); i++ {
-		h := beginning(b[i:])
-		if m.likely[h/64]&(1<<(h%64)) == 0 {
+		if special[b[i+minToken-1]] {
+			near = i + minToken - 1
+		}
+		h := keyHash(b[i:])
+		if m.begin.likely[h/64]&(1<<(h%64)) == 0 && i > near && i != rest {
 			continue
 		}
-		found := m.at(b, i)
-		if found == nil {
+		n, whose := m.at(b, i)
+		if i == rest && restLen > n {
+			n, whose = restLen, restName
+		}
+		if b[i] == ellipsis[0] && string(b[i:i+len(ellipsis)]) == ellipsis {
+			rest = i + len(ellipsis)
+			rest += lineBreak(b[rest:])
+			restLen, restName = m.restAt(b, rest)
+		}
+		if n == 0 {
 			continue
 		}
 		if i >= end {
 			copy(b[start:end], maskFor(name, end-start))
-			start, name = i, found.name
+			start, name = i, whose
 		}
-		end = max(end, i+len(found.text))
+		end = max(end, i+n)
 	}
 	copy(b[start:end], maskFor(name, end-start))
 }
 
-// at is the longest text that stands at i, or nil.
-func (m *masks) at(b []byte, i int) *mask {
-	list := m.begin[[minToken]byte(b[i:])]
-	for j := range list {
-		one := &list[j]
-		if bytes.HasPrefix(b[i:], one.text) && (!one.token || standsAlone(b, i, i+len(one.text))) {
-			return one
+// at is how many bytes from i on are to be hidden, and whose they are: the longest
+// text that stands there, else the longest beginning of one before a cut.
+func (m *masks) at(b []byte, i int) (n int, name string) {
+	n, name = longest(m.begin.get(b[i:]), b, i)
+	if n == 0 && (special[b[i+1]] || special[b[i+2]]) {
+		if key, ok := unbroken(b[i:]); ok {
+			return longest(m.begin.get(key[:]), b, i)
 		}
 	}
-	return nil
+	return n, name
+}
+
+// longest is what at looks for among masks.
+func longest(list []mask, b []byte, i int) (n int, name string) {
+	for j := range list {
+		one := &list[j]
+		chars, size := one.match(b[i:])
+		switch {
+		case chars == len(one.text) && (!one.token || standsAlone(b, i, i+size)):
+			return size, one.name
+		case chars < len(one.text) && !one.token:
+			if size = beforeCut(b[i:], size); size >= minToken && size > n {
+				n, name = size, one.name
+			}
+		}
+	}
+	return n, name
+}
+
+// restAt is how many bytes from i on are the end of a text whose beginning was
+// cut off.
+func (m *masks) restAt(b []byte, i int) (n int, name string) {
+	for j := i; j+minToken <= len(b) && j-i < m.longest; j++ {
+		for _, one := range m.end.get(b[j:]) {
+			if got := j + minToken - i; !one.token && got < len(one.text) && bytes.HasSuffix(one.text, b[i:i+got]) {
+				n, name = got, one.name
+			}
+		}
+	}
+	return n, name
+}
+
+// match is how many characters of the text b begins with, and in how many bytes.
+func (m *mask) match(b []byte) (chars, size int) {
+	line := minWrap // the first line may be of any length
+	for chars < len(m.text) && size < len(b) {
+		if b[size] == m.text[chars] {
+			chars, size, line = chars+1, size+1, line+1
+			continue
+		}
+		n := lineBreak(b[size:])
+		if n == 0 || !m.wraps || line < minWrap || size+n == len(b) || b[size+n] != m.text[chars] {
+			break
+		}
+		size, line = size+n, 0
+	}
+	return chars, size
+}
+
+// special tells the bytes that a line break or a cut begins with.
+var special = [256]bool{'\n': true, '\r': true, '\\': true, '\xe2': true}
+
+// lineBreak is how many bytes of the break, which may be spelled with a backslash
+// as in JSON, and of the next line's indentation b begins with.
+func lineBreak(b []byte) int {
+	n := breakChar(b, '\r', 'r')
+	end := breakChar(b[n:], '\n', 'n')
+	if end == 0 {
+		return 0
+	}
+	n += end
+	for n < min(len(b), maxBreak) && (b[n] == ' ' || b[n] == '\t') {
+		n++
+	}
+	return n
+}
+
+// breakChar is in how many bytes b begins with c, or with up to four backslashes
+// and its letter.
+func breakChar(b []byte, c, letter byte) int {
+	if len(b) > 0 && b[0] == c {
+		return 1
+	}
+	n := 0
+	for n < min(len(b), 4) && b[n] == '\\' {
+		n++
+	}
+	if n == 0 || n == len(b) || b[n] != letter {
+		return 0
+	}
+	return n + 1
+}
+
+// unbroken are the first bytes of b but for a line break among them.
+func unbroken(b []byte) (key [minToken]byte, ok bool) {
+	n := 0
+	for i := 0; i < len(b); i++ {
+		if n > 0 {
+			i += lineBreak(b[i:])
+		}
+		if i == len(b) {
+			break
+		}
+		key[n] = b[i]
+		if n++; n == minToken {
+			return key, true
+		}
+	}
+	return key, false
+}
+
+// beforeCut is how many of the first n bytes of b stand before a cut: all, or all
+// but the backslashes that begin the spelling of a line break; 0 when none do.
+func beforeCut(b []byte, n int) int {
+	for ; n > 0; n-- {
+		if bytes.HasPrefix(b[n+lineBreak(b[n:]):], []byte(ellipsis)) {
+			return n
+		}
+		if b[n-1] != '\\' {
+			return 0
+		}
+	}
+	return 0
 }
 
 // standsAlone reports whether no letter or digit touches b[start:end].
@@ -115,35 +281,49 @@ func masksOf(name, text string) []mask {
 		if len(text) < minToken {
 			return nil
 		}
-		return []mask{{[]byte(text), name, true}}
+		return []mask{{text: []byte(text), name: name, token: true}}
 	}
-	forms := spellings(text)
+	texts := []string{text}
 	if lines := strings.Split(text, "\n"); len(lines) > 1 {
 		for _, line := range lines {
 			if line = strings.TrimSpace(line); len(line) >= minLine {
-				forms = append(forms, spellings(line)...)
+				texts = append(texts, line)
 			}
 		}
 	}
-	slices.Sort(forms)
 	var out []mask
-	for _, form := range slices.Compact(forms) {
-		if len(form) >= minMasked {
-			out = append(out, mask{[]byte(form), name, false})
+	add := func(forms []string, wraps bool) {
+		slices.Sort(forms)
+		for _, form := range slices.Compact(forms) {
+			if len(form) >= minMasked {
+				out = append(out, mask{text: []byte(form), name: name, wraps: wraps})
+			}
 		}
 	}
+	var plain, encoded []string
+	for _, text := range texts {
+		plain, encoded = append(plain, spellings(text)...), append(encoded, encodings(text)...)
+	}
+	add(plain, false)
+	add(encoded, true)
 	return out
 }
 
-// spellings are the forms of a text, itself among them.
+// spellings are the forms of a text that escape some of it, itself among them.
 func spellings(text string) []string {
-	forms := []string{text, hex.EncodeToString([]byte(text)), strings.ToUpper(hex.EncodeToString([]byte(text)))}
+	forms := []string{text}
 	for _, once := range []string{quoted(text, false), quoted(text, true), asciiOnly(text)} {
 		forms = append(forms, once, quoted(once, false))
 	}
 	for _, escaped := range []string{url.QueryEscape(text), url.PathEscape(text)} {
 		forms = append(forms, escaped, lowerEscapes(escaped))
 	}
+	return forms
+}
+
+// encodings are the forms of a text that encode all of it.
+func encodings(text string) []string {
+	forms := []string{hex.EncodeToString([]byte(text)), strings.ToUpper(hex.EncodeToString([]byte(text)))}
 	for shift := range 3 {
 		forms = append(forms, inBase64(base64.RawStdEncoding, text, shift), inBase64(base64.RawURLEncoding, text, shift))
 	}

@@ -126,6 +126,83 @@ func TestMaskSpellings(t *testing.T) {
 	}
 }
 
+// Encoded text is found wherever base64, openssl and xxd break it into lines.
+func TestMaskLines(t *testing.T) {
+	const secret = "a secret of 41 bytes, as tokens often are"
+	s := vault(t, "token", secret)
+	if _, err := s.Secret(context.Background(), "token"); err != nil {
+		t.Fatal(err)
+	}
+	for before := range 120 {
+		text := strings.Repeat("x", before) + secret + "."
+		for name, encoded := range map[string]string{
+			"base64": base64.StdEncoding.EncodeToString([]byte(text)), "hex": hex.EncodeToString([]byte(text)),
+		} {
+			for _, width := range []int{60, 64, 76} {
+				for _, ends := range []string{"\n", "\r\n", "\n    ", `\n`, `\\r\\n`} {
+					b := []byte(inLines(encoded, width, ends))
+					n := len(b)
+					s.Mask(b)
+					if len(b) != n || strings.Count(string(b), "***token***") != 1 {
+						t.Fatalf("%s after %d bytes in lines of %d that end in %q: %s", name, before, width, ends, b)
+					}
+					left := strings.NewReplacer("***token***", "", "*", "").Replace(string(b))
+					if got, want := len(strings.ReplaceAll(left, ends, "")), len(encoded); got > want-len(secret)*4/3+2 {
+						t.Fatalf("%s after %d bytes in lines of %d that end in %q shows more than what is round it: %s", name, before, width, ends, b)
+					}
+				}
+			}
+		}
+	}
+	for _, text := range []string{"x" + inLines(base64.StdEncoding.EncodeToString([]byte(secret)), 7, "\n"), "a secret of\n41 bytes, as tokens often are"} {
+		if b := s.Masked([]byte(text)); string(b) != text {
+			t.Errorf("%q became %q", text, b)
+		}
+	}
+}
+
+// inLines breaks a text into lines of width characters.
+func inLines(text string, width int, ends string) string {
+	var b strings.Builder
+	for len(text) > width {
+		b.WriteString(text[:width] + ends)
+		text = text[width:]
+	}
+	return b.String() + text
+}
+
+// Where a text was cut, what is left of a secret is hidden too.
+func TestMaskCuts(t *testing.T) {
+	const secret = `hunter2 "and" more`
+	s := vault(t, "token", secret, "pin", "4711")
+	for _, name := range []string{"token", "pin"} {
+		if _, err := s.Secret(context.Background(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inJSON := func(text string) string { return quoted(text, false) }
+	for n := minToken; n <= len(secret)-minToken; n++ {
+		first, rest := secret[:n], secret[n:]
+		if rest[0] == ' ' { // it looks like the indentation of a line
+			continue
+		}
+		for _, c := range [][3]string{
+			{"say ", first, "… and"}, {"", first, "\n…(3 lines)"}, {`{"v":"`, inJSON(first), `…"}`}, {`"`, inJSON(first), `\n…"`},
+			{"…", rest, " and"}, {"…\n", rest, ""}, {`["…`, inJSON(rest), `"]`}, {`"…\n`, inJSON(rest), `"`},
+		} {
+			got := s.Masked([]byte(strings.Join(c[:], "")))
+			if want := c[0] + string(maskFor("token", len(c[1]))) + c[2]; string(got) != want {
+				t.Errorf("%q became %q, want %q", c, got, want)
+			}
+		}
+	}
+	for _, text := range []string{"hu…", "…re", "47…", "…711", "hunter2", "hunter …", "…"} {
+		if b := s.Masked([]byte(text)); string(b) != text {
+			t.Errorf("%q became %q", text, b)
+		}
+	}
+}
+
 // Secrets that overlap are hidden from the first to the last.
 func TestMaskOverlap(t *testing.T) {
 	s := vault(t, "a", "abcdefgh", "b", "efghijkl")
