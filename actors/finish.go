@@ -172,7 +172,7 @@ func (w *worker) conclude(end *ending) (messages.Entry, []messages.Draft) {
 	if end.raised != nil {
 		res = w.raisedResult(end, ref, printed)
 	} else {
-		shown, _ := view.Wire(end.value, r.limits(), view.Place{URI: ref.URI()})
+		shown, _ := w.d.viewer().Wire(end.value, r.limits(), view.Place{URI: ref.URI()})
 		res = w.finishedResult(end, ref, shown, printed)
 	}
 	transcript := w.transcriptEvents(end)

@@ -174,10 +174,10 @@ func (st *TaskStore) output(r *Run, rec messages.TaskRecord, m messages.RunTask)
 		n, eof = st.d.readMasked(r, m.Stream, buf, offset)
 	} else {
 		saved, start := st.savedOutput(rec, m.Stream)
+		st.d.Mask(saved)
 		offset = max(offset, start)
 		n = copy(buf, saved[min(offset-start, int64(len(saved))):])
 		eof = offset-start+int64(n) >= int64(len(saved))
-		st.d.Mask(buf[:n])
 	}
 	buf = buf[:n]
 	out := messages.TaskOutput{Offset: offset, Next: offset + int64(n), EOF: eof}
@@ -195,10 +195,7 @@ func (st *TaskStore) output(r *Run, rec messages.TaskRecord, m messages.RunTask)
 // ends within it.
 func (d *Deps) readMasked(r *Run, stream string, buf []byte, offset int64) (n int, eof bool) {
 	n, eof = readOutput(r, stream, buf, offset)
-	margin := 0
-	if d.Margin != nil {
-		margin = d.Margin()
-	}
+	margin := d.margin()
 	if margin == 0 || n == 0 {
 		d.Mask(buf[:n])
 		return n, eof
@@ -262,10 +259,12 @@ func (w *worker) outputRows() []messages.Row {
 			continue
 		}
 		start := max(0, n-keptOutput)
-		buf := make([]byte, n-start)
-		got, _ := o.ReadAt(buf, start)
+		from := max(0, start-int64(w.d.margin()))
+		buf := make([]byte, n-from)
+		got, _ := o.ReadAt(buf, from)
+		buf = buf[:got]
 		w.d.Mask(buf)
-		rows = append(rows, row(tableTaskOut, taskOutKey(r.num, name), savedStream{start, buf[:got]}))
+		rows = append(rows, row(tableTaskOut, taskOutKey(r.num, name), savedStream{start, buf[min(int(start-from), got):]}))
 	}
 	return rows
 }

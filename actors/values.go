@@ -231,7 +231,7 @@ func (h *sessionHost) getValue(p messages.GetValueParams, tasks *TaskStore) mess
 	if v, err = h.narrow(v, p); err != nil {
 		return messages.Raw{Err: err}
 	}
-	out, err := show(ref, v, p)
+	out, err := show(h.d.viewer(), ref, v, p)
 	if err != nil {
 		return messages.Raw{Err: err}
 	}
@@ -243,6 +243,23 @@ func (d *Deps) masked(text string) string {
 	b := []byte(text)
 	d.Mask(b)
 	return string(b)
+}
+
+// viewer shows parts of values with what nobody is to see masked.
+func (d *Deps) viewer() view.Viewer {
+	margin := d.margin()
+	if margin == 0 {
+		return view.Viewer{}
+	}
+	return view.Viewer{Mask: d.Mask, Margin: margin}
+}
+
+// margin is by how many bytes what is masked may reach into a piece.
+func (d *Deps) margin() int {
+	if d.Margin == nil {
+		return 0
+	}
+	return d.Margin()
 }
 
 // shown is an answer with what nobody is to see masked.
@@ -309,14 +326,14 @@ func (h *sessionHost) narrow(v value.Value, p messages.GetValueParams) (value.Va
 		return value.Null, messages.Errorf(messages.CodeInvalidParams, "slice: expected [start, end], not %d numbers", len(p.Slice))
 	}
 	if p.Path != "" {
-		if v, err = view.At(v, p.Path); err != nil {
+		if v, err = h.d.viewer().At(v, p.Path); err != nil {
 			return value.Null, badPath(err)
 		}
 	}
 	if p.Slice == nil || p.Format == "raw" { // raw cuts by itself, without copying
 		return v, nil
 	}
-	if v, err = view.Slice(v, p.Slice[0], p.Slice[1]); err != nil {
+	if v, err = h.d.viewer().Slice(v, p.Slice[0], p.Slice[1]); err != nil {
 		return value.Null, badPath(err)
 	}
 	return v, nil
@@ -334,7 +351,7 @@ func badPath(err error) *messages.Error {
 const renderWidth = 80
 
 // show answers with one view of a value.
-func show(ref string, v value.Value, p messages.GetValueParams) (messages.ValueView, *messages.Error) {
+func show(w view.Viewer, ref string, v value.Value, p messages.GetValueParams) (messages.ValueView, *messages.Error) {
 	out := messages.ValueView{Ref: ref}
 	place := view.Place{URI: refURI(ref), Path: p.Path}
 	switch p.Format {
@@ -342,21 +359,21 @@ func show(ref string, v value.Value, p messages.GetValueParams) (messages.ValueV
 		text := view.TextWidth(v, textCap(p.Elide), place.String(), renderWidth).Text
 		out.Render = &text
 	case "raw":
-		return showRaw(out, v, p)
+		return showRaw(w, out, v, p)
 	default:
-		out.Value, _ = view.Wire(v, elideLimits(p.Elide), place)
+		out.Value, _ = w.Wire(v, elideLimits(p.Elide), place)
 	}
 	return out, nil
 }
 
 // showRaw gives the value's own bytes. With a slice the value has been cut
 // already, and a piece of it says where the next one starts.
-func showRaw(out messages.ValueView, v value.Value, p messages.GetValueParams) (messages.ValueView, *messages.Error) {
+func showRaw(w view.Viewer, out messages.ValueView, v value.Value, p messages.GetValueParams) (messages.ValueView, *messages.Error) {
 	var slice *[2]int64
 	if p.Slice != nil {
 		slice = &[2]int64{p.Slice[0], p.Slice[1]}
 	}
-	piece, err := view.Raw(v, slice)
+	piece, err := w.Raw(v, slice)
 	if err != nil {
 		var long *view.TooLong
 		if errors.As(err, &long) {

@@ -60,3 +60,11 @@ func (g *genBlob) ReadAt(p []byte, off int64) (int, error) {
 	}
 	return n, nil
 }
+
+// plain masks nothing.
+var plain Viewer
+
+// blobOf are bytes that do not lie in memory.
+func blobOf(s string) value.Value {
+	return value.NewBlob(&genBlob{size: int64(len(s)), at: func(i int64) byte { return s[i] }})
+}

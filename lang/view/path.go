@@ -143,18 +143,18 @@ func AppendSlice(path string, start, end int64) string {
 }
 
 // At parses path and follows it into v.
-func At(v value.Value, path string) (value.Value, error) {
+func (w Viewer) At(v value.Value, path string) (value.Value, error) {
 	p, err := ParsePath(path)
 	if err != nil {
 		return value.Null, err
 	}
-	return p.Eval(v)
+	return p.eval(w, v)
 }
 
-// Eval follows the path into v. Errors are *PathError.
-func (p Path) Eval(v value.Value) (value.Value, error) {
+// eval follows the path into v. Errors are *PathError.
+func (p Path) eval(w Viewer, v value.Value) (value.Value, error) {
 	for _, s := range p {
-		next, err := s.eval(v)
+		next, err := s.eval(w, v)
 		if err != nil {
 			return value.Null, err
 		}
@@ -167,12 +167,12 @@ func (s step) fail(format string, args ...any) error {
 	return &PathError{s.src, fmt.Sprintf(format, args...)}
 }
 
-func (s step) eval(v value.Value) (value.Value, error) {
+func (s step) eval(w Viewer, v value.Value) (value.Value, error) {
 	switch s.kind {
 	case stepIndex:
-		return s.index(v)
+		return s.index(w, v)
 	case stepSlice:
-		part, err := Slice(v, s.a, s.b)
+		part, err := w.Slice(v, s.a, s.b)
 		if err != nil {
 			return value.Null, s.fail("%v", err)
 		}
@@ -288,7 +288,7 @@ func clip(s string, n int) string {
 	return s[:n]
 }
 
-func (s step) index(v value.Value) (value.Value, error) {
+func (s step) index(w Viewer, v value.Value) (value.Value, error) {
 	n, ok := length(v)
 	if !ok || v.Kind() == value.KindBytes {
 		if v.Kind() == value.KindOutcome {
@@ -308,5 +308,5 @@ func (s step) index(v value.Value) (value.Value, error) {
 	case value.KindRange:
 		return value.Int(v.AsRange().Start + i), nil
 	}
-	return value.Str(scalars(v.AsStr(), i, i+1)), nil
+	return value.Str(w.scalars(v.AsStr(), i, i+1)), nil
 }

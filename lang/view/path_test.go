@@ -31,7 +31,7 @@ func TestPath(t *testing.T) {
 		{value.NewError(value.Errorf("c", "m").WithSpan(value.Span{Start: 3, End: 4})), ".span.start", "3"},
 	}
 	for _, c := range cases {
-		got, err := At(c.v, c.path)
+		got, err := plain.At(c.v, c.path)
 		if err != nil || value.Inline(got) != c.want {
 			t.Errorf("%s: got %s, %v, want %s", c.path, value.Inline(got), err, c.want)
 		}
@@ -48,7 +48,7 @@ func TestPath(t *testing.T) {
 		{value.Int(1), ".x", ".x"}, {text("ab"), "[0]", "[0]"}, {table(), ".x", ".x"},
 	}
 	for _, c := range bad {
-		got, err := At(c.v, c.path)
+		got, err := plain.At(c.v, c.path)
 		var pe *PathError
 		if !errors.As(err, &pe) || pe.Step != c.step {
 			t.Errorf("%s: got %s, %v, want an error at %s", c.path, value.Inline(got), err, c.step)
@@ -59,7 +59,7 @@ func TestPath(t *testing.T) {
 func TestPathsReachWhatTheyName(t *testing.T) {
 	for _, key := range []string{"a", "a b", "a.b", `a"b`, "[0]", "", "é", "\x01", "rows"} {
 		v := rec("r", list(rec(key, value.Int(1)), value.Null))
-		got, err := At(v, AppendField(AppendIndex(AppendField("", "r"), 0), key))
+		got, err := plain.At(v, AppendField(AppendIndex(AppendField("", "r"), 0), key))
 		if err != nil || got.AsInt() != 1 {
 			t.Errorf("%q: %s, %v", key, value.Inline(got), err)
 		}
@@ -81,13 +81,13 @@ func TestSlice(t *testing.T) {
 		{value.NewRange(3, 9, false), 2, 4, "5..=6"}, {value.NewRange(-1<<63, 1<<62, true), 0, 1, "-9223372036854775808..=-9223372036854775808"},
 	}
 	for _, c := range cases {
-		got, err := Slice(c.v, c.start, c.end)
+		got, err := plain.Slice(c.v, c.start, c.end)
 		if err != nil || value.Inline(got) != c.want {
 			t.Errorf("%s[%d..%d]: got %s, %v, want %s", value.Inline(c.v), c.start, c.end, value.Inline(got), err, c.want)
 		}
 	}
 	for _, v := range []value.Value{text(strings.Repeat("abcdefghijklmnopqrstuvwxyz", 4)[:100]), value.NewBlob(blob)} {
-		part, err := Slice(v, 27, 30)
+		part, err := plain.Slice(v, 27, 30)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func TestSlice(t *testing.T) {
 		v          value.Value
 		start, end int64
 	}{{list(), 1, 2}, {list(value.Int(1)), -1, 1}, {value.Str("ab"), 1, 0}, {value.Int(1), 0, 1}, {rec(), 0, 1}, {okOutcome("x"), 0, 1}} {
-		if got, err := Slice(c.v, c.start, c.end); err == nil {
+		if got, err := plain.Slice(c.v, c.start, c.end); err == nil {
 			t.Errorf("%s[%d..%d]: got %s, want an error", value.Inline(c.v), c.start, c.end, value.Inline(got))
 		}
 	}
@@ -107,18 +107,18 @@ func TestSlice(t *testing.T) {
 
 func TestRaw(t *testing.T) {
 	long := strings.Repeat("é", 100_000)
-	p, err := Raw(value.Str(long), &[2]int64{0, 100_000})
+	p, err := plain.Raw(value.Str(long), &[2]int64{0, 100_000})
 	if err != nil || len(p.Data) != RawPiece || p.Next != RawPiece/2 || p.Len != 100_000 || !p.Text {
 		t.Errorf("str: %d bytes, next %d of %d, %v", len(p.Data), p.Next, p.Len, err)
 	}
 	var tooLong *TooLong
-	if _, err := Raw(value.Str(long), nil); !errors.As(err, &tooLong) || tooLong.Len != 100_000 || tooLong.Next != RawPiece/2 {
+	if _, err := plain.Raw(value.Str(long), nil); !errors.As(err, &tooLong) || tooLong.Len != 100_000 || tooLong.Next != RawPiece/2 {
 		t.Errorf("got %v", err)
 	}
 	whole := ""
 	v := value.NewOutcome(&value.Outcome{OK: true, Stdout: text("x" + long)})
 	for at := int64(0); ; {
-		p, err := Raw(v, &[2]int64{at, 1 << 40})
+		p, err := plain.Raw(v, &[2]int64{at, 1 << 40})
 		if err != nil || !p.Text {
 			t.Fatalf("piece at %d: text %v, %v", at, p.Text, err)
 		}
@@ -130,19 +130,19 @@ func TestRaw(t *testing.T) {
 	if whole != "x"+long {
 		t.Errorf("pieces give %d bytes", len(whole))
 	}
-	if p, err := Raw(text("\xff\xfeok"), nil); err != nil || p.Text || string(p.Data) != "\xff\xfeok" || p.Next != 0 {
+	if p, err := plain.Raw(text("\xff\xfeok"), nil); err != nil || p.Text || string(p.Data) != "\xff\xfeok" || p.Next != 0 {
 		t.Errorf("bytes: %+v, %v", p, err)
 	}
-	if p, err := Raw(value.Path("a\xff"), nil); err != nil || string(p.Data) != "a\xff" {
+	if p, err := plain.Raw(value.Path("a\xff"), nil); err != nil || string(p.Data) != "a\xff" {
 		t.Errorf("path: %+v, %v", p, err)
 	}
-	if p, err := Raw(text("abcdef"), &[2]int64{1, 3}); err != nil || string(p.Data) != "bc" || p.Next != 3 {
+	if p, err := plain.Raw(text("abcdef"), &[2]int64{1, 3}); err != nil || string(p.Data) != "bc" || p.Next != 3 {
 		t.Errorf("slice: %+v, %v", p, err)
 	}
-	if _, err := Raw(value.Int(1), nil); err == nil {
+	if _, err := plain.Raw(value.Int(1), nil); err == nil {
 		t.Error("an int has raw bytes")
 	}
-	if _, err := Raw(text("ab"), &[2]int64{3, 4}); err == nil {
+	if _, err := plain.Raw(text("ab"), &[2]int64{3, 4}); err == nil {
 		t.Error("a start beyond the end is no error")
 	}
 }
@@ -153,13 +153,13 @@ func FuzzPath(f *testing.F) {
 	}
 	v := rec("a", list(rec("b", value.Str("x"))), "rows", table(rec("a", value.Int(1))), "k", value.NewRange(0, 9, false))
 	f.Fuzz(func(t *testing.T, path string) {
-		got, err := At(v, path)
+		got, err := plain.At(v, path)
 		var pe *PathError
 		if err != nil && !errors.As(err, &pe) {
 			t.Fatalf("%q: %T %v", path, err, err)
 		}
 		if err == nil {
-			Wire(got, Limits{}, Place{"u", path})
+			plain.Wire(got, Limits{}, Place{"u", path})
 		}
 	})
 }

@@ -30,7 +30,7 @@ func (e *TooLong) Error() string {
 // Raw is the bytes of a str, path or bytes value, or of an outcome's stdout.
 // Without a slice everything must fit into one piece, else the error is a
 // *TooLong; with one the piece ends where RawPiece or the slice does.
-func Raw(v value.Value, slice *[2]int64) (Piece, error) {
+func (w Viewer) Raw(v value.Value, slice *[2]int64) (Piece, error) {
 	switch v.Kind() {
 	case value.KindOutcome:
 		v = v.AsOutcome().Stdout
@@ -41,23 +41,26 @@ func Raw(v value.Value, slice *[2]int64) (Piece, error) {
 		return Piece{}, &PathError{"", fmt.Sprintf("%s has no raw form", v.Kind())}
 	}
 	n, _ := length(v)
-	end := n
-	start := int64(0)
+	start, end := int64(0), n
 	if slice != nil {
 		start, end = slice[0], slice[1]
 	}
-	part, err := Slice(v, start, end)
-	if err != nil {
-		return Piece{}, err
+	if start < 0 || start > n || end < start {
+		return Piece{}, badSlice(start, end, n)
 	}
+	end = min(end, n)
 	p := Piece{Len: n}
 	taken := int64(0)
 	if v.Kind() == value.KindStr {
-		head := clip(part.AsStr(), RawPiece)
-		p.Data, p.Text, taken = []byte(head), true, int64(utf8.RuneCountInString(head))
-	} else if p, err = rawBytes(part.AsBytes(), n); err != nil {
-		return Piece{}, err
+		s := v.AsStr()
+		from, to := scalars(s, start, end)
+		to = from + len(clip(s[from:to], RawPiece))
+		p.Data, p.Text, taken = []byte(w.part(s, from, to)), true, int64(utf8.RuneCountInString(s[from:to]))
 	} else {
+		var err error
+		if p.Data, p.Text, err = w.rawBytes(v.AsBytes(), start, end); err != nil {
+			return Piece{}, err
+		}
 		taken = int64(len(p.Data))
 	}
 	if next := start + taken; next < n {
@@ -69,19 +72,22 @@ func Raw(v value.Value, slice *[2]int64) (Piece, error) {
 	return p, nil
 }
 
-// rawBytes reads the first piece of b. When it is text but for a character cut
-// at its end, it ends before that character.
-func rawBytes(b *value.Bytes, n int64) (Piece, error) {
-	buf := make([]byte, min(b.Len(), RawPiece))
-	if got, err := b.ReadAt(buf, 0); err != nil && (err != io.EOF || got < len(buf)) {
-		return Piece{}, fmt.Errorf("read bytes: %w", err)
+// rawBytes reads the first piece of b between start and end, and tells whether it
+// is text. When it is text but for a character cut at its end, it ends before
+// that character.
+func (w Viewer) rawBytes(b *value.Bytes, start, end int64) (data []byte, text bool, err error) {
+	buf := make([]byte, min(end-start, RawPiece))
+	if got, err := b.ReadAt(buf, start); err != nil && (err != io.EOF || got < len(buf)) {
+		return nil, false, fmt.Errorf("read bytes: %w", err)
 	}
-	if int64(len(buf)) < b.Len() {
-		if text := wholeText(buf); text != nil {
-			return Piece{Data: text, Text: true, Len: n}, nil
-		}
+	if text := wholeText(buf); text != nil && int64(len(buf)) < end-start {
+		buf = text
 	}
-	return Piece{Data: buf, Text: isText(buf), Len: n}, nil
+	part, err := w.bytes(b, start, start+int64(len(buf))).AsBytes().All(RawPiece)
+	if err != nil {
+		return nil, false, fmt.Errorf("read bytes: %w", err)
+	}
+	return part, isText(part), nil
 }
 
 // wholeText is b without a character cut at its end if that is text, else nil.

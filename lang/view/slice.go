@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"io"
 	"unicode/utf8"
 
 	"shoal.dev/shoal/lang/value"
@@ -28,13 +27,13 @@ func length(v value.Value) (int64, bool) {
 // Slice is the part of v from start up to end: of lists, tables and ranges by
 // item, of str by Unicode scalar, of bytes by byte. An end beyond the length
 // is clamped; a start beyond it or past end is a *PathError.
-func Slice(v value.Value, start, end int64) (value.Value, error) {
+func (w Viewer) Slice(v value.Value, start, end int64) (value.Value, error) {
 	n, ok := length(v)
 	if !ok {
 		return value.Null, &PathError{"", fmt.Sprintf("%s cannot be sliced", v.Kind())}
 	}
 	if start < 0 || start > n || end < start {
-		return value.Null, &PathError{"", fmt.Sprintf("slice %d..%d does not fit, length %d", start, end, n)}
+		return value.Null, badSlice(start, end, n)
 	}
 	end = min(end, n)
 	switch v.Kind() {
@@ -49,43 +48,27 @@ func Slice(v value.Value, start, end int64) (value.Value, error) {
 		}
 		return value.NewRange(first+start, first+end-1, true), nil
 	case value.KindBytes:
-		return sliceBytes(v.AsBytes(), start, end), nil
+		return w.bytes(v.AsBytes(), start, end), nil
 	}
-	return value.Str(scalars(v.AsStr(), start, end)), nil
+	return value.Str(w.scalars(v.AsStr(), start, end)), nil
 }
 
-// scalars is the part of s from character start up to end, which exist.
-func scalars(s string, start, end int64) string {
+func badSlice(start, end, n int64) error {
+	return &PathError{"", fmt.Sprintf("slice %d..%d does not fit, length %d", start, end, n)}
+}
+
+// scalars is where the part of s from character start up to end, which exist,
+// begins and ends in bytes.
+func scalars(s string, start, end int64) (from, to int) {
 	from, n := len(s), int64(0)
 	for i := range s {
 		if n == start {
 			from = i
 		}
 		if n == end {
-			return s[min(from, i):i]
+			return min(from, i), i
 		}
 		n++
 	}
-	return s[from:]
-}
-
-func sliceBytes(b *value.Bytes, start, end int64) value.Value {
-	if all, ok := b.Resident(); ok {
-		return value.NewBytes(all[start:end:end])
-	}
-	return value.NewBlob(partBlob{b.Blob(), start, end - start})
-}
-
-// partBlob is a part of a blob.
-type partBlob struct {
-	of     value.Blob
-	off, n int64
-}
-
-func (p partBlob) Len() int64   { return p.n }
-func (p partBlob) Total() int64 { return p.n }
-func (p partBlob) Ref() string  { return "" }
-
-func (p partBlob) ReadAt(buf []byte, off int64) (int, error) {
-	return io.NewSectionReader(p.of, p.off, p.n).ReadAt(buf, off)
+	return from, len(s)
 }

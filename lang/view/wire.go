@@ -16,9 +16,9 @@ import (
 //
 // An outcome keeps its metadata and an error its code: only their large parts
 // are elided.
-func Wire(v value.Value, l Limits, at Place) (json []byte, truncated bool) {
+func (x Viewer) Wire(v value.Value, l Limits, at Place) (json []byte, truncated bool) {
 	l = l.Clamped()
-	w := &wire{lim: l, work: workPerByte * max(l.MaxBytes, minRef)}
+	w := &wire{viewer: x, lim: l, work: workPerByte * max(l.MaxBytes, minRef)}
 	w.top(v, &spot{base: at})
 	return w.buf, w.truncated
 }
@@ -28,6 +28,7 @@ func Wire(v value.Value, l Limits, at Place) (json []byte, truncated bool) {
 // parts within parts may be taken back again and again; after that nothing fits
 // any more and the whole value becomes a ref.
 type wire struct {
+	viewer    Viewer
 	lim       Limits
 	buf       []byte
 	work      int
@@ -304,9 +305,9 @@ func (w *wire) table(rows []*value.Record, at *spot, limit, depth int) bool {
 func (w *wire) other(v value.Value, at *spot, limit, depth int) bool {
 	switch v.Kind() {
 	case value.KindGlob:
-		w.text("glob", "pattern", clip(v.AsGlob().Pattern, limit))
+		w.text("glob", "pattern", w.viewer.clip(v.AsGlob().Pattern, limit))
 	case value.KindRegex:
-		w.text("regex", "src", clip(v.AsRegex().Src, limit))
+		w.text("regex", "src", w.viewer.clip(v.AsRegex().Src, limit))
 	case value.KindRange:
 		r := v.AsRange()
 		w.add(`{"$":"range","start":` + strconv.FormatInt(r.Start, 10) +
@@ -318,13 +319,13 @@ func (w *wire) other(v value.Value, at *spot, limit, depth int) bool {
 		w.str(t.ID)
 		w.add(`,"done":` + strconv.FormatBool(t.H != nil && t.H.Done()) + "}")
 	case value.KindClosure:
-		w.text("closure", "repr", clip(v.AsClosure().Sig, limit))
+		w.text("closure", "repr", w.viewer.clip(v.AsClosure().Sig, limit))
 	case value.KindCommand:
-		w.text("cmd", "repr", clip(v.AsCommand().Repr, limit))
+		w.text("cmd", "repr", w.viewer.clip(v.AsCommand().Repr, limit))
 	case value.KindStream:
 		s := v.AsStream()
 		w.add(`{"$":"stream","label":`)
-		w.str(clip(s.Label, 256))
+		w.str(w.viewer.clip(s.Label, 256))
 		w.add(`,"bounded":` + strconv.FormatBool(s.Bounded) + "}")
 	case value.KindSecret:
 		w.text("secret", "name", v.AsSecret().Name)

@@ -168,7 +168,7 @@ func (w *wire) lastOf(s string, n int) {
 		w.buf = w.buf[:start]
 		end := s
 		if len(s) > most {
-			end = strings.ToValidUTF8(s[len(s)-most:], "")
+			end = strings.ToValidUTF8(w.viewer.part(s, len(s)-most, len(s)), "")
 			w.truncated = true
 		}
 		if w.str(end); len(w.buf)-start <= n+2 {

@@ -48,7 +48,7 @@ func (w *wire) fit(name string, room int, write func(p *wire, room int) bool) {
 	if room <= 0 {
 		return
 	}
-	p := &wire{lim: Limits{MaxBytes: room, MaxRows: previewItems, MaxItems: previewItems}, work: 4 * room, bare: true}
+	p := &wire{viewer: w.viewer, lim: Limits{MaxBytes: room, MaxRows: previewItems, MaxItems: previewItems}, work: 4 * room, bare: true}
 	if write(p, room) && len(p.buf) <= room {
 		w.add(name)
 		w.buf = append(w.buf, p.buf...)
@@ -134,10 +134,10 @@ func columnType(rows []*value.Record, key string) string {
 func (w *wire) preview(v value.Value, at *spot, room int) bool {
 	switch v.Kind() {
 	case value.KindStr:
-		w.text("str", "v", firstChars(v.AsStr(), min(previewText, room)))
+		w.text("str", "v", w.viewer.firstChars(v.AsStr(), min(previewText, room)))
 		return true
 	case value.KindPath:
-		w.path(clip(v.AsStr(), min(previewText, room)))
+		w.path(w.viewer.clip(v.AsStr(), min(previewText, room)))
 		return true
 	case value.KindBytes:
 		return w.previewBytes(v.AsBytes(), min(previewText, room))
@@ -191,9 +191,7 @@ func firstChars(s string, n int) string {
 }
 
 func (w *wire) previewBytes(b *value.Bytes, n int) bool {
-	buf := make([]byte, min(int64(n), b.Len()))
-	got, _ := b.ReadAt(buf, 0)
-	buf = buf[:got]
+	buf := readPart(w.viewer.bytes(b, 0, min(int64(n), b.Len())).AsBytes(), 0, int64(n))
 	if text := wholeText(buf); text != nil {
 		w.text("bytes", "text", string(text))
 		return true
@@ -207,9 +205,7 @@ func (w *wire) head(v value.Value, room int) bool {
 	switch v.Kind() {
 	case value.KindBytes:
 		b := v.AsBytes()
-		buf := make([]byte, min(headLines*headLine, b.Len()))
-		got, _ := b.ReadAt(buf, 0)
-		text := wholeText(buf[:got])
+		text := wholeText(readPart(w.viewer.bytes(b, 0, min(headLines*headLine, b.Len())).AsBytes(), 0, headLines*headLine))
 		if text == nil {
 			return false
 		}
@@ -220,9 +216,9 @@ func (w *wire) head(v value.Value, room int) bool {
 	var lines []string
 	size := 0
 	for line := range value.BlockLines(v, value.BlockOptions{Rows: headLines, LineBytes: headLine}) {
-		line = cleanLine(clip(line, min(4*headLine, room)))
+		line = cleanLine(w.viewer.clip(line, min(4*headLine, room)))
 		if utf8.RuneCountInString(line) > headLine {
-			line = firstChars(line, headLine) + "…"
+			line = w.viewer.firstChars(line, headLine) + "…"
 		}
 		if size += len(line) + 2; size > room-8 || len(lines) == headLines {
 			break

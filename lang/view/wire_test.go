@@ -64,7 +64,7 @@ func TestWireTags(t *testing.T) {
 			`{"$":"outcome","status":0,"ok":true,"signal":null,"dur_ns":0,"pid":0,"cmd":"ls","out":{"$":"int","v":1},"stderr":{"$":"bytes","text":""}}`},
 	}
 	for _, c := range cases {
-		got, truncated := Wire(c.v, Limits{}, out17)
+		got, truncated := plain.Wire(c.v, Limits{}, out17)
 		if string(got) != c.want || truncated || !json.Valid(got) {
 			t.Errorf("%s: got %s, truncated %v, want %s", value.Inline(c.v), got, truncated, c.want)
 		}
@@ -96,11 +96,11 @@ func TestWireElidesTable(t *testing.T) {
 	for i := range rows {
 		rows[i] = rec("id", value.Int(int64(i)), "size", value.Size(5))
 	}
-	if _, truncated := Wire(table(rows[:100]...), Limits{MaxBytes: HardCap}, out17); truncated {
+	if _, truncated := plain.Wire(table(rows[:100]...), Limits{MaxBytes: HardCap}, out17); truncated {
 		t.Error("100 rows are elided")
 	}
 	for _, v := range []value.Value{table(rows...), list(rows...)} {
-		b, truncated := Wire(v, Limits{MaxBytes: HardCap}, out17)
+		b, truncated := plain.Wire(v, Limits{MaxBytes: HardCap}, out17)
 		r := decodeRef(t, b)
 		if !truncated || r.URI != "shoal://out/17" || r.Of != v.Kind().String() || r.N != 101 || r.Cols["size"] != "size" {
 			t.Errorf("got %+v", r)
@@ -119,29 +119,29 @@ func TestWireElidesListStrAndBytes(t *testing.T) {
 	for i := range ints {
 		ints[i] = value.Int(int64(i))
 	}
-	if b, truncated := Wire(list(ints[:500]...), Limits{MaxBytes: HardCap}, out17); truncated {
+	if b, truncated := plain.Wire(list(ints[:500]...), Limits{MaxBytes: HardCap}, out17); truncated {
 		t.Errorf("500 items are elided: %.80s", b)
 	}
-	b, _ := Wire(list(ints...), Limits{MaxBytes: HardCap}, out17)
+	b, _ := plain.Wire(list(ints...), Limits{MaxBytes: HardCap}, out17)
 	if r := decodeRef(t, b); r.N != 501 || string(r.Preview) != `{"$":"list","v":[{"$":"int","v":0},{"$":"int","v":1},{"$":"int","v":2},{"$":"int","v":3},{"$":"int","v":4}]}` {
 		t.Errorf("list: %+v", r)
 	}
-	b, _ = Wire(value.Str(strings.Repeat("é", 9000)), Limits{}, out17)
+	b, _ = plain.Wire(value.Str(strings.Repeat("é", 9000)), Limits{}, out17)
 	if r := decodeRef(t, b); r.N != 9000 || string(r.Preview) != `{"$":"str","v":"`+strings.Repeat("é", 256)+`"}` {
 		t.Errorf("str: %+v", r)
 	}
-	b, _ = Wire(value.NewBytes(make([]byte, 4097)), Limits{}, out17)
+	b, _ = plain.Wire(value.NewBytes(make([]byte, 4097)), Limits{}, out17)
 	if r := decodeRef(t, b); r.N != 4097 || !strings.HasPrefix(string(r.Preview), `{"$":"bytes","v":"AAAA`) {
 		t.Errorf("bytes: %+v", r)
 	}
-	if _, truncated := Wire(value.NewBytes(make([]byte, 4096)), Limits{}, out17); truncated {
+	if _, truncated := plain.Wire(value.NewBytes(make([]byte, 4096)), Limits{}, out17); truncated {
 		t.Error("4 KiB that are no text are elided")
 	}
 }
 
 func TestWireElidesParts(t *testing.T) {
 	big := value.Str(strings.Repeat("x", 20_000))
-	b, truncated := Wire(rec("small", value.Int(1), `a "b".c`, big, "d", rec("e", big)), Limits{}, out17)
+	b, truncated := plain.Wire(rec("small", value.Int(1), `a "b".c`, big, "d", rec("e", big)), Limits{}, out17)
 	var got struct {
 		Tag string `json:"$"`
 		V   map[string]json.RawMessage
@@ -155,7 +155,7 @@ func TestWireElidesParts(t *testing.T) {
 	if !strings.Contains(string(got.V["d"]), `shoal://out/17?path=.d.e`) {
 		t.Errorf("nested: %s", got.V["d"])
 	}
-	b, _ = Wire(list(value.Int(0), big), Limits{}, Place{"shoal://task/9/out", ".rows"})
+	b, _ = plain.Wire(list(value.Int(0), big), Limits{}, Place{"shoal://task/9/out", ".rows"})
 	if !strings.Contains(string(b), `"uri":"shoal://task/9/out?path=.rows%5B1%5D"`) {
 		t.Errorf("under a path: %.300s", b)
 	}
@@ -166,7 +166,7 @@ func TestWireOutcomeKeepsMetadata(t *testing.T) {
 	for _, maxBytes := range []int{1, 1000, 8192, HardCap} {
 		for _, v := range []value.Value{okOutcome(noise), failed(noise, noise), value.NewOutcome(&value.Outcome{
 			Signal: "SIGKILL", Cmd: strings.Repeat("\x01", 5000), Stdout: text("\xff" + noise), Stderr: text(noise)})} {
-			b, truncated := Wire(v, Limits{MaxBytes: maxBytes}, out17)
+			b, truncated := plain.Wire(v, Limits{MaxBytes: maxBytes}, out17)
 			var got struct {
 				Tag                 string `json:"$"`
 				OK                  bool
@@ -188,7 +188,7 @@ func TestWireOutcomeKeepsMetadata(t *testing.T) {
 
 func TestWireReadsLittle(t *testing.T) {
 	blob := &genBlob{size: 1 << 40, at: func(int64) byte { return 'a' }}
-	b, _ := Wire(value.NewBlob(blob), Limits{MaxBytes: HardCap}, out17)
+	b, _ := plain.Wire(value.NewBlob(blob), Limits{MaxBytes: HardCap}, out17)
 	if r := decodeRef(t, b); r.N != 1<<40 {
 		t.Errorf("got %+v", r)
 	}
@@ -215,7 +215,7 @@ func TestWireIsCheapForLargeValues(t *testing.T) {
 	for name, v := range map[string]value.Value{"list": list(items...), "nested": rec("rows", list(items...)), "wide": wide, "shared": shared} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		b, truncated := Wire(v, Limits{MaxBytes: HardCap}, out17)
+		b, truncated := plain.Wire(v, Limits{MaxBytes: HardCap}, out17)
 		runtime.ReadMemStats(&after)
 		if !truncated || len(b) > HardCap || !json.Valid(b) {
 			t.Errorf("%s: %d bytes", name, len(b))
@@ -233,7 +233,7 @@ func TestWireDoesNotDecodeLargeOutput(t *testing.T) {
 	v := value.NewOutcome(&value.Outcome{OK: true, Status: intPtr(0), Stdout: value.NewBlob(blob)})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	b, _ := Wire(v, Limits{}, out17)
+	b, _ := plain.Wire(v, Limits{}, out17)
 	runtime.ReadMemStats(&after)
 	var got struct {
 		Out    refOf
@@ -251,7 +251,7 @@ func TestWireDoesNotDecodeLargeOutput(t *testing.T) {
 	if out, err := v.AsOutcome().OutValue(); err != nil || out.Kind() != value.KindStr {
 		t.Errorf("the value itself: %s, %v", out.Kind(), err)
 	}
-	if again, _ := Wire(v, Limits{}, out17); string(again) != string(b) {
+	if again, _ := plain.Wire(v, Limits{}, out17); string(again) != string(b) {
 		t.Errorf("differs once decoded:\n%s\n%s", again, b)
 	}
 }
@@ -309,7 +309,7 @@ func TestWireIsValidAndBounded(t *testing.T) {
 	for i := range 600 {
 		v := randomValue(r, 3)
 		l := Limits{MaxBytes: []int{1, 100, 1024, 3000, 8192, 1 << 30}[i%6], MaxRows: i % 300, MaxItems: i % 700}
-		b, truncated := Wire(v, l, Place{"shoal://out/17", ".x"})
+		b, truncated := plain.Wire(v, l, Place{"shoal://out/17", ".x"})
 		if !json.Valid(b) {
 			t.Fatalf("not JSON: %.500s", b)
 		}
@@ -330,6 +330,6 @@ func BenchmarkWireTable(b *testing.B) {
 	v := table(rows...)
 	b.ReportAllocs()
 	for b.Loop() {
-		Wire(v, Limits{MaxBytes: HardCap}, out17)
+		plain.Wire(v, Limits{MaxBytes: HardCap}, out17)
 	}
 }

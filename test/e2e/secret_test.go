@@ -167,6 +167,54 @@ func TestSecretsInPieces(t *testing.T) {
 	}
 }
 
+// Whatever part of a value is asked for, nothing of a secret is in the answer.
+func TestSecretsInParts(t *testing.T) {
+	w, r := served(t)
+	keep(t, w, "token", hidden)
+	r.Exec("env.TOKEN = secret.get(\"token\")")
+	clean := func(what string, answer kit.Val) {
+		t.Helper()
+		for i := 0; i+4 <= len(hidden); i++ {
+			if bytes.Contains([]byte(answer.String()), []byte(hidden[i:i+4])) {
+				t.Fatalf("%s shows %q: %s", what, hidden[i:i+4], answer)
+			}
+		}
+	}
+	for _, src := range []string{
+		`sh { printf 'is %s.' "$TOKEN" }`, `(sh { printf 'is %s.' "$TOKEN" }).out`, `(sh { printf 'is %s.' "$TOKEN" }).stdout`,
+	} {
+		whole := r.Exec(src, kit.Args{"position": "value"})
+		clean(src, whole)
+		ref := whole.At("ref").Str()
+		for i := range len("is ") + len(hidden) {
+			for _, p := range []kit.Args{
+				{"format": "raw", "slice": []int{i, i + 5}}, {"path": ".out[" + strconv.Itoa(i) + ".." + strconv.Itoa(i+5) + "]"},
+				{"slice": []int{i, i + 5}, "format": "render"}, {"path": "[" + strconv.Itoa(i) + ".." + strconv.Itoa(i+5) + "]"},
+			} {
+				p["ref"] = ref
+				if answer, err := r.Call("value.get", p); err == nil {
+					clean(src, answer)
+				}
+			}
+		}
+	}
+	for cut := range len(hidden) {
+		room := strconv.Itoa(256 - cut)
+		clean("a preview", r.Exec(`(sh { head -c `+room+` /dev/zero | tr '\0' x; printf %s "$TOKEN"; head -c 20000 /dev/zero | tr '\0' y }).out`))
+		clean("a table", r.Exec(`[{cell: (sh { head -c `+strconv.Itoa(60-cut)+` /dev/zero | tr '\0' x; printf '%s' "${TOKEN}yy" }).out}]`))
+	}
+	task := r.Background(`sh { printf %s "$TOKEN"; head -c 65530 /dev/zero | tr '\0' x }`)
+	r.Await(task)
+	w.KillKernel()
+	w.StartKernel()
+	r = w.Raw("main")
+	kept := r.Must("task.output", kit.Args{"stream": "stdout", "task": task})
+	clean("what is kept of a task", kept)
+	if kept.At("offset").Int() == 0 {
+		t.Errorf("all of the output was kept: %d bytes", kept.At("next").Int())
+	}
+}
+
 // Who the store refuses, and who policy does.
 func TestSecretsAreRefused(t *testing.T) {
 	w, r := served(t)
