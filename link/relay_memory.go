@@ -20,6 +20,7 @@ const (
 	methodSubscribe   = `"resources/subscribe"`
 	methodUnsubscribe = `"resources/unsubscribe"`
 	methodListen      = `"subscriptions/listen"`
+	methodList        = `"resources/list"`
 	methodCancelled   = `"notifications/cancelled"`
 	methodUpdated     = "notifications/resources/updated"
 	methodListChanged = "notifications/resources/list_changed"
@@ -49,6 +50,7 @@ type memory struct {
 	arrived     uint64           // requests so far
 	answers     uint64           // those that a kernel answered
 	listening   int              // ids in open that are listen requests
+	listed      bool             // the client has a list of resources that it takes to be fresh
 }
 
 // place is where a sequence number counts.
@@ -112,6 +114,10 @@ func (m *memory) opened(head wire.Head, frame []byte) {
 			m.listening++
 		}
 		q.method, q.frame = string(head.Method), bytes.Clone(frame)
+	case methodList:
+		if q.method == "" {
+			q.method = methodList
+		}
 	}
 }
 
@@ -125,10 +131,12 @@ func (m *memory) answered(head wire.Head) {
 	if q.count--; q.count == 0 {
 		m.drop(string(head.ID))
 	}
-	if q.frame == nil || head.Result == nil {
+	if head.Result == nil {
 		return
 	}
 	switch q.method {
+	case methodList:
+		m.listed = true
 	case methodInitialize:
 		m.initialize = q.frame
 	case methodSetLevel:
@@ -221,6 +229,16 @@ func (m *memory) acknowledged(params []byte) (notices [][]byte, again bool) {
 		notices = append(notices, notice(methodListChanged, place{stream: stream}))
 	}
 	return notices, true
+}
+
+// stale is the notice that the list of resources of a client with a handshake
+// has grown stale, as it does with a new kernel; nil when it has none.
+func (m *memory) stale() []byte {
+	if !m.listed || m.initialize == nil {
+		return nil
+	}
+	m.listed = false
+	return notice(methodListChanged, place{})
 }
 
 // filter is what a listen request asks for, as far as a relay needs to know.

@@ -59,8 +59,12 @@ func (r *relay) reinitialize(conn *wire.Conn) (alive bool, err error) {
 // would have said it, and lets the client through.
 func (r *relay) restore(conn *wire.Conn) {
 	r.mu.Lock()
-	frames := r.memory.restoration()
+	frames, stale := r.memory.restoration(), r.memory.stale()
 	r.mu.Unlock()
+	if stale != nil {
+		r.write(stale)
+		r.flush()
+	}
 	for _, frame := range frames {
 		conn.Send(frame)
 	}
@@ -151,6 +155,12 @@ func (r *relay) kernelFrame(line []byte) bool {
 		r.mu.Lock()
 		r.memory.noticed(head.Params)
 		r.mu.Unlock()
+	case head.MethodIs(methodListChanged):
+		if wire.Member(wire.Member(head.Params, "_meta"), streamKey) == nil {
+			r.mu.Lock()
+			r.memory.listed = false
+			r.mu.Unlock()
+		}
 	case head.MethodIs(methodAcked):
 		r.mu.Lock()
 		notices, again := r.memory.acknowledged(head.Params)

@@ -172,6 +172,7 @@ func TestRelaySurvivesItsKernel(t *testing.T) {
 	ask("7", "resources/unsubscribe", `{"uri":"shoal://events/gone"}`)
 	ask("8", "resources/subscribe", `{"uri":"shoal://events/known"}`)
 	ask("9", "resources/subscribe", `{"uri":"shoal://task/9?since=3"}`)
+	ask("10", "resources/list", `{}`)
 	for _, seq := range []string{"7", "8"} {
 		c.send(`{"jsonrpc":"2.0","id":20,"method":"tools/call","params":{"name":"notice","uri":"shoal://events/journal","seq":` + seq + `}}`)
 		c.line()
@@ -191,8 +192,9 @@ func TestRelaySurvivesItsKernel(t *testing.T) {
 	}
 	// An answer to the lost kernel's question must not reach the new one.
 	c.send(`{"jsonrpc":"2.0","id":"`+itoa(w.kernels()[0])+`-1","result":{"action":"accept"}}`, call("23", "x"))
-	got := []string{c.line(), c.line(), c.line()}
+	got := []string{c.line(), c.line(), c.line(), c.line()}
 	want := []string{
+		`{"jsonrpc":"2.0","method":"notifications/resources/list_changed","params":{}}`,
 		`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"shoal://session/cwd"}}`,
 		`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"shoal://task/9"}}`,
 		echoed("23", "x"),
