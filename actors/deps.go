@@ -103,8 +103,9 @@ type Deps struct {
 	// ResidentLimit is how many bytes of values a session keeps in memory.
 	ResidentLimit int64
 
-	crew     crew // goroutines that work for the actors
-	watchers watchers
+	crew     crew     // goroutines that work for the actors
+	watchers watchers // of tasks
+	things   watchers // of what a session has
 }
 
 // The actors' stable names, as children of the kernel.

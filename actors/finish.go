@@ -251,7 +251,7 @@ func (w *worker) settle(err *messages.Error) {
 	close(r.done)
 	acted := r.acted
 	r.mu.Unlock()
-	w.d.touched(r.host.name)
+	w.d.touched(r)
 	if acted || r.host.away.Load() {
 		w.d.Sys.Tell(w.d.tasksPID(), runMoved{r.num})
 	}

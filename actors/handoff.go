@@ -88,6 +88,7 @@ func (h *sessionHost) recordHandOver(r *Run, step string, rows []messages.Row, e
 		r.mu.Lock()
 		r.handedOK, r.handErr = a.Err == nil, a.Err
 		r.mu.Unlock()
+		h.d.touched(r)
 		h.wake(r.num)
 	})
 }

@@ -155,6 +155,7 @@ func (h *PlanHost) store(m messages.StorePlan, reply func(any)) {
 	rows = append(rows, planRow(p))
 	h.mu.Unlock()
 	h.d.Journal.Append(messages.Record{Rows: rows}, func(a messages.Appended) {
+		h.d.ThingsChanged(p.Session)
 		reply(messages.PlanAnswer{Plan: p, Err: a.Err})
 	})
 }

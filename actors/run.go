@@ -66,6 +66,7 @@ type Run struct {
 	detached   bool // nobody's line any more: commits nothing
 	background bool
 	listed     bool // somebody saw it in a list, so its end is announced
+	announced  bool // whoever watches the session's things was told of it
 	persisted  bool // the journal has a task row
 	recorded   bool // the journal has its intent as an entry
 	retired    bool // the task store counts it as ended

@@ -97,7 +97,7 @@ func (st *TaskStore) stateChanged(r *Run) {
 		st.d.Journal.Append(rec, func(messages.Appended) {})
 	}
 	r.mu.Unlock()
-	st.d.touched(r.host.name)
+	st.d.touched(r)
 }
 
 // gateOf is where the run's machines rest.

@@ -36,7 +36,7 @@ func (st *TaskStore) add(r *Run) {
 	st.mu.Lock()
 	st.runs[r.num] = r
 	st.mu.Unlock()
-	st.d.touched(r.host.name)
+	st.d.touched(r)
 }
 
 func (st *TaskStore) get(num uint64) *Run {
@@ -215,7 +215,7 @@ func (st *TaskStore) cancel(r *Run, cause error) {
 			st.d.Journal.Append(messages.Record{Events: []messages.Draft{event}}, func(messages.Appended) {})
 		}
 	}
-	st.d.touched(r.host.name)
+	st.d.touched(r)
 	r.host.wake(r.num)
 }
 

@@ -82,7 +82,7 @@ func (w *worker) work() {
 // begin marks the run as running; false when it was cancelled before.
 func (w *worker) begin(cancel context.CancelCauseFunc) bool {
 	r := w.run
-	defer w.d.touched(r.host.name)
+	defer w.d.touched(r)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.started = w.d.Now()

@@ -23,15 +23,18 @@ func (m mcpBackend) Begin(method string, params json.RawMessage) (mcp.Call, *mes
 	return c, nil
 }
 
-// Subscribe follows a channel, or "jobs".
-func (m mcpBackend) Subscribe(channel string, since *uint64) (Cursor, *messages.Error) {
-	if channel != "jobs" {
-		return m.backend.Subscribe(channel, since)
+// Watch has an event whenever the session's tasks, or its things, have changed.
+// The things are watched once for each connection that lists them, and for each
+// stream that asks for it; nobody has subscribed to them.
+func (m mcpBackend) Watch(what mcp.Watched) (Cursor, *messages.Error) {
+	open := func(watch func(messages.SessionName) (<-chan struct{}, func())) Cursor {
+		changed, stop := watch(m.session)
+		return &changeCursor{changed: changed, stop: stop, done: make(chan struct{})}
 	}
-	return m.limited(func() Cursor {
-		changed, stop := m.g.o.Jobs(m.session)
-		return &jobsCursor{changed: changed, stop: stop, done: make(chan struct{})}
-	})
+	if what == mcp.WatchedThings {
+		return open(m.g.o.Things), nil
+	}
+	return m.limited(func() Cursor { return open(m.g.o.Jobs) })
 }
 
 // Aside is the backend for reads that leave no marks.
@@ -53,8 +56,8 @@ func (a asideBackend) Begin(method string, params json.RawMessage) (mcp.Call, *m
 	return a.mcpBackend.Begin(method, params)
 }
 
-// jobsCursor has an event whenever the session's tasks have changed.
-type jobsCursor struct {
+// changeCursor has an event whenever something has changed.
+type changeCursor struct {
 	changed <-chan struct{}
 	stop    func()
 	once    sync.Once
@@ -64,10 +67,10 @@ type jobsCursor struct {
 var errCursorClosed = errors.New("cursor is closed")
 
 // Next waits for a change.
-func (c *jobsCursor) Next(ctx context.Context) (messages.Event, *messages.Dropped, error) {
+func (c *changeCursor) Next(ctx context.Context) (messages.Event, *messages.Dropped, error) {
 	select {
 	case <-c.changed:
-		return messages.Event{Channel: "jobs", Payload: json.RawMessage("{}")}, nil, nil
+		return messages.Event{Payload: json.RawMessage("{}")}, nil, nil
 	case <-c.done:
 		return messages.Event{}, nil, errCursorClosed
 	case <-ctx.Done():
@@ -76,7 +79,7 @@ func (c *jobsCursor) Next(ctx context.Context) (messages.Event, *messages.Droppe
 }
 
 // Close ends the cursor.
-func (c *jobsCursor) Close() {
+func (c *changeCursor) Close() {
 	c.once.Do(func() {
 		close(c.done)
 		c.stop()

@@ -79,6 +79,9 @@ type Options struct {
 	AnyUID bool
 	// Jobs tells when the tasks of a session have changed, until it is stopped.
 	Jobs func(messages.SessionName) (changed <-chan struct{}, stop func())
+	// Things does so when a session has got or lost a plan, a task that stays, or
+	// a terminal.
+	Things func(messages.SessionName) (changed <-chan struct{}, stop func())
 	// Caps describes what a principal may do.
 	Caps func(messages.Principal) (messages.Caps, bool)
 	Info func() any // kernel.info, a messages.KernelInfo

@@ -198,7 +198,7 @@ func (k *Kernel) newGateway() error {
 		},
 		MCP: k.mcp, Version: link.Version(), KernelID: k.id, OwnerUID: os.Getuid(),
 		OwnerEnv: env, OwnerHome: home, Tokens: token.Open(k.o.Paths.StateDir), RequireToken: k.o.RequireToken, WriteTime: k.o.WriteTime,
-		AnyUID: k.o.SocketGroup != "", Caps: k.caps, Info: k.info, Fresh: k.deps.ReadFresh, Jobs: k.tasks.Watch,
+		AnyUID: k.o.SocketGroup != "", Caps: k.caps, Info: k.info, Fresh: k.deps.ReadFresh, Jobs: k.tasks.Watch, Things: k.deps.WatchThings,
 		Shutdown: func() { k.stopOnce.Do(func() { close(k.stopping) }) },
 	})
 	return nil
@@ -214,6 +214,7 @@ func (k *Kernel) newPTYs() error {
 	k.ptys = ptyactor.NewRegistry(ptyactor.Config{
 		Runner: k.runner, Next: numbers.Next, Log: k.log, Engine: engine,
 		Publish: func(key messages.ChannelKey, payload json.RawMessage) { k.deps.Publish(key, payload) },
+		Changed: k.deps.ThingsChanged,
 		Hide: func() func([]byte) {
 			if !k.secrets.Known() {
 				return nil

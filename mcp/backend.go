@@ -64,12 +64,23 @@ type Backend interface {
 	// Attached is the answer that the connection's attachment got.
 	Attached() messages.Attached
 	// Subscribe follows a channel: after since (exclusive) or, when it is nil,
-	// live only; nothing is lost or repeated. Beside the channels of the
-	// protocol it may know the channel "jobs", which has an event whenever the
-	// list of the session's tasks, or the state of one of them, has changed;
-	// without it the list is asked for now and then while somebody follows it.
+	// live only; nothing is lost or repeated.
 	Subscribe(channel string, since *uint64) (Cursor, *messages.Error)
+	// Watch has an event, without number or payload, whenever something of the
+	// session has changed since the cursor was opened or last read.
+	Watch(what Watched) (Cursor, *messages.Error)
 }
+
+// Watched is what of a session can be watched beside its channels.
+type Watched string
+
+const (
+	// WatchedJobs is the list of the session's tasks and their states.
+	WatchedJobs Watched = "jobs"
+	// WatchedThings is which plans, terminals, and tasks that stay the session
+	// has.
+	WatchedThings Watched = "things"
+)
 
 // Cursor is a reader's place in a channel. Next is for one goroutine, Close for
 // any; a closed cursor's Next returns an error. After another error Next may be

@@ -75,7 +75,7 @@ func checkSDK(t *testing.T, revision string) {
 	if err := cs.Subscribe(ctx, &sdk.SubscribeParams{URI: "shoal://events/user.x"}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is followed", func() bool { return k.openCursors() == 1 })
+	eventually(t, "it is followed", func() bool { return k.followers("user.x") == 1 })
 	k.publish("user.x", `{"a":1}`)
 	select {
 	case got := <-updates:
@@ -88,7 +88,7 @@ func checkSDK(t *testing.T, revision string) {
 	if err := cs.Unsubscribe(ctx, &sdk.UnsubscribeParams{URI: "shoal://events/user.x"}); err != nil {
 		t.Error(err)
 	}
-	eventually(t, "it is followed no longer", func() bool { return k.openCursors() == 0 })
+	eventually(t, "it is followed no longer", func() bool { return k.followers("user.x") == 0 })
 	if revision == statelessRevision {
 		return // which sets the level with each request
 	}

@@ -75,11 +75,6 @@ func textLimit(args []byte) int {
 	return int(n)
 }
 
-// changesLists reports whether a result says that a resource came or went.
-func changesLists(method string, result []byte) bool {
-	return method != "exec" || member(result, "events") != nil || member(result, "plan_ref") != nil
-}
-
 // prepareGet makes the params of value.get. The ref may be a URI, with a path
 // and a slice of its own, as elided values and markers show them.
 func prepareGet(args []byte) ([]byte, *messages.Error) {

@@ -10,7 +10,6 @@ import (
 	"net"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -27,8 +26,6 @@ const patience = 30 * time.Second
 type fakeKernel struct {
 	serve map[string]func(ctx context.Context, params json.RawMessage) (json.RawMessage, *messages.Error)
 	check map[string]func(params json.RawMessage) *messages.Error // refuses in Begin
-
-	unknown []string // channels that there are not
 
 	mu        sync.Mutex
 	begun     []string // method and params, in order
@@ -151,8 +148,15 @@ func (k *fakeKernel) openCursors() int {
 	return n
 }
 
+func (k *fakeKernel) followers(name string) int {
+	ch := k.channel(name)
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	return ch.open
+}
+
 func (k *fakeKernel) Subscribe(name string, since *uint64) (Cursor, *messages.Error) {
-	if name == "nothing" || slices.Contains(k.unknown, name) {
+	if name == "nothing" {
 		return nil, messages.Errorf(messages.CodeInvalidParams, "channel: there is no channel %q", name)
 	}
 	if name == "task.404" {
@@ -167,6 +171,11 @@ func (k *fakeKernel) Subscribe(name string, since *uint64) (Cursor, *messages.Er
 		c.pos = int(*since) + 1
 	}
 	return c, nil
+}
+
+// Watch follows the channel of the same name.
+func (k *fakeKernel) Watch(what Watched) (Cursor, *messages.Error) {
+	return k.Subscribe(string(what), nil)
 }
 
 type fakeCursor struct {

@@ -103,6 +103,9 @@ func (p *peer) listResources(req request) (job, *messages.Error) {
 	if refusal != nil {
 		return job{}, refusal
 	}
+	if !stateless {
+		p.watchList()
+	}
 	calls := make([]Call, len(listCalls))
 	for i, c := range listCalls {
 		// What the kernel does not have, or does not show, is not listed.
@@ -123,21 +126,28 @@ func (p *peer) listResources(req request) (job, *messages.Error) {
 			}
 			all = append(all, entries(answer, i)...)
 		}
-		if !stateless {
-			p.listed.Store(true)
-		}
 		return page(all, after), nil
 	}}, nil
 }
 
-// entries are the resources in an answer. Of finished tasks only the newest are
-// shown; the kernel gives live ones first.
+// entries are the resources in an answer. Of finished tasks, which the kernel
+// gives oldest first, only the newest are shown.
 func entries(answer []byte, call int) []listed {
 	var list []listed
+	tasks := listCalls[call].list == "tasks"
+	hasEnded := func(item []byte) bool {
+		return tasks && messages.TaskState(unquote(member(item, "state"))).Ended()
+	}
 	ended := 0
 	eachItem(member(answer, listCalls[call].list), func(item []byte) bool {
-		if messages.TaskState(unquote(member(item, "state"))).Ended() && listCalls[call].list == "tasks" {
-			if ended++; ended > recentTasks {
+		if hasEnded(item) {
+			ended++
+		}
+		return true
+	})
+	eachItem(member(answer, listCalls[call].list), func(item []byte) bool {
+		if hasEnded(item) {
+			if ended--; ended >= recentTasks {
 				return true
 			}
 		}
@@ -187,17 +197,30 @@ func page(all []listed, after *place) json.RawMessage {
 	return messages.JSON(answer)
 }
 
-// listChanged tells of a list that has grown stale: a client of a handshake once
-// for each list that it had, and every stream that asked to hear of it.
-func (p *peer) listChanged() {
-	if p.listed.CompareAndSwap(true, false) {
-		p.conn.Send(notificationFrame("notifications/resources/list_changed", []byte("{}")))
-	}
+// watchList tells the client of a handshake once, of each list of resources that
+// it asks for, that it has grown stale. What changes while the list is made may
+// be told before the list itself.
+func (p *peer) watchList() {
+	p.listed.Store(true)
 	p.subs.mu.Lock()
 	defer p.subs.mu.Unlock()
-	for _, sub := range p.subs.all {
-		if sub.list != nil {
-			signal(sub.list)
-		}
+	if p.subs.ours != nil || p.subs.ended {
+		return
 	}
+	cursor, refusal := p.backend.Watch(WatchedThings)
+	if refusal != nil {
+		p.s.o.Log.Warn("the list of resources is not watched", "err", refusal)
+		return
+	}
+	life, cancel := context.WithCancel(context.Background())
+	sub := &subscription{cancel: cancel, cursors: []Cursor{cursor}}
+	p.subs.ours = sub
+	sub.wait.Go(func() {
+		p.follow(life, cursor, followed{uri: "the list of resources"}, func(messages.Event, *messages.Dropped) error {
+			if !p.listed.CompareAndSwap(true, false) {
+				return nil
+			}
+			return p.conn.Send(listView.notice(followed{}))
+		})
+	})
 }

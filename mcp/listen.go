@@ -89,7 +89,7 @@ func (l *listen) follow(ctx context.Context, begin <-chan struct{}) *messages.Er
 	var refused *messages.Error
 	name := followed{stream: string(l.id), level: l.level}
 	if l.list {
-		sub, refusal := l.p.followView(ctx, name, jobsView(true), begin)
+		sub, refusal := l.p.followView(ctx, name, listView, begin)
 		if refusal != nil {
 			return refusal
 		}
@@ -118,7 +118,7 @@ func (l *listen) acknowledge() *messages.Error {
 	agreed := mcp.SubscriptionFilter{}
 	since := map[string]uint64{}
 	for _, sub := range l.follows {
-		if sub.list != nil {
+		if sub.list {
 			agreed.ResourcesListChanged = true
 			continue
 		}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,6 +28,7 @@ const (
 type subscriptions struct {
 	mu    sync.Mutex
 	all   map[followed]*subscription
+	ours  *subscription // that nobody asked for: of the list of resources
 	ended bool
 	queue chan struct{} // closed when the newest request about subscriptions is done
 }
@@ -58,7 +61,7 @@ type subscription struct {
 	followed
 	cancel  context.CancelFunc
 	cursors []Cursor
-	list    chan struct{} // signals that the list of resources has changed; nil: not what is followed
+	list    bool // of resources is what is followed
 	wait    sync.WaitGroup
 
 	mu   sync.Mutex
@@ -98,8 +101,11 @@ func (s *subscriptions) take(f followed) *subscription {
 // end stops all subscriptions, for good.
 func (s *subscriptions) end() {
 	s.mu.Lock()
-	all := s.all
-	s.all, s.ended = nil, true
+	all := slices.Collect(maps.Values(s.all))
+	if s.ours != nil {
+		all = append(all, s.ours)
+	}
+	s.all, s.ours, s.ended = nil, nil, true
 	s.mu.Unlock()
 	for _, sub := range all {
 		sub.cancel()

@@ -179,43 +179,6 @@ func TestViewsAreCoalesced(t *testing.T) {
 	})
 }
 
-// TestJobsWithoutChannel: a kernel that has no channel for it is asked.
-func TestJobsWithoutChannel(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := newFake()
-		k.unknown = []string{"jobs"}
-		k.answer("task.list", `{"tasks":[{"task":"task:1","state":"running","stdout_len":1}]}`)
-		m, call := serveInMemory(t, k)
-		if frame := call(frameOf("1", "resources/subscribe", `{"uri":"shoal://jobs"}`)); at(t, frame, "error") != "" {
-			t.Fatal(frame)
-		}
-		told := func(what string, want int) {
-			t.Helper()
-			sleep(t.Context(), 2*pollPause)
-			synctest.Wait()
-			if len(m.frames) != want {
-				t.Errorf("%s: %d notices, want %d", what, len(m.frames), want)
-			}
-			for len(m.frames) > 0 {
-				<-m.frames
-			}
-		}
-		list := func(tasks string) {
-			k.set("task.list", func(context.Context, json.RawMessage) (json.RawMessage, *messages.Error) {
-				return json.RawMessage(tasks), nil
-			})
-		}
-		list(`{"tasks":[{"task":"task:1","state":"running","stdout_len":2}]}`)
-		told("more output", 0)
-		list(`{"tasks":[{"task":"task:1","state":"cancelling"}]}`)
-		told("another state", 1)
-		list(`{"tasks":[]}`)
-		told("the end", 1)
-		k.publish("journal", `{"id":1}`)
-		told("a submission", 1)
-	})
-}
-
 // TestPlanView: only a plan that has changed is told of.
 func TestPlanView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -314,10 +277,11 @@ func TestListPages(t *testing.T) {
 	for i := range 250 {
 		plans = append(plans, fmt.Sprintf(`{"plan_ref":"plan:%d","verdict":"allow","source":"x"}`, i))
 	}
-	tasks := []string{`{"task":"task:1000","state":"running"}`}
+	var tasks []string // oldest first, as the kernel gives them
 	for i := range 80 {
-		tasks = append(tasks, fmt.Sprintf(`{"task":"task:%d","state":"completed"}`, 900-i))
+		tasks = append(tasks, fmt.Sprintf(`{"task":"task:%d","state":"completed"}`, i+1))
 	}
+	tasks = append(tasks, `{"task":"task:1000","state":"running"}`)
 	var mu sync.Mutex
 	k.answer("task.list", `{"tasks":[`+strings.Join(tasks, ",")+`]}`)
 	k.serve["plan.list"] = func(context.Context, json.RawMessage) (json.RawMessage, *messages.Error) {
@@ -345,10 +309,11 @@ func TestListPages(t *testing.T) {
 		}
 		params = `{"cursor":` + string(cursor) + `}`
 	}
-	want := []string{"shoal://journal", "shoal://jobs", "shoal://session/cwd", "shoal://session/env", "shoal://session/reef", "shoal://pty", "shoal://task/1000"}
+	want := []string{"shoal://journal", "shoal://jobs", "shoal://session/cwd", "shoal://session/env", "shoal://session/reef", "shoal://pty"}
 	for i := range recentTasks {
-		want = append(want, fmt.Sprintf("shoal://task/%d", 900-i))
+		want = append(want, fmt.Sprintf("shoal://task/%d", 80-recentTasks+i+1))
 	}
+	want = append(want, "shoal://task/1000")
 	for i := range 250 {
 		want = append(want, fmt.Sprintf("shoal://plan/%d", i))
 	}

@@ -28,8 +28,6 @@ type tool struct {
 	// approved is the call that does the work of a call with these arguments once
 	// its plan is approved; a nil func or call: there is none.
 	approved func(args []byte, ref messages.PlanRef) *source
-	// lists says that the call may change what resources/list shows.
-	lists bool
 }
 
 // hints are what a tool does to the world, as its annotations tell clients.

@@ -100,7 +100,7 @@ func workTools() []*tool {
 				return args, nil
 			},
 			approved: applyInstead,
-			show:     showExecution, lists: true,
+			show:     showExecution,
 		},
 		{
 			name: "shoal_plan", title: "Plan Shoal source", method: "exec",
@@ -114,7 +114,7 @@ func workTools() []*tool {
 			prepare: func(args []byte) ([]byte, *messages.Error) {
 				return withMember(withMember(args, "mode", `"plan"`), "position", `"value"`), nil
 			},
-			show: showExecution, lists: true,
+			show: showExecution,
 		},
 		{
 			name: "shoal_apply", title: "Apply a plan", method: "plan.apply",
@@ -127,7 +127,7 @@ func workTools() []*tool {
 			output:   []result{finishedForm, handedForm},
 			hints:    hints{destructive: true, idempotent: true, openWorld: true},
 			approved: applyAgain,
-			show:     showExecution, lists: true,
+			show:     showExecution,
 		},
 		{
 			name: "shoal_get", title: "Look closer at a result", method: "value.get",

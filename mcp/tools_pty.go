@@ -69,7 +69,7 @@ func terminalTools() []*tool {
 			approved: func(_ []byte, ref messages.PlanRef) *source {
 				return &source{"pty.open", messages.JSON(map[string]any{"plan_ref": ref})}
 			},
-			show: showOpened, lists: true,
+			show: showOpened,
 		},
 		{
 			name: "shoal_pty_send", title: "Type into a terminal", method: "pty.send",
@@ -130,7 +130,7 @@ func terminalTools() []*tool {
 				{"recording", "object", "{ref, log, bytes, truncated}, when it was recorded."},
 			}}},
 			hints: hints{destructive: true, idempotent: true},
-			show:  showPlain, lists: true,
+			show:  showPlain,
 		},
 		{
 			name: "shoal_pty_list", title: "List terminals", method: "pty.list",

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"time"
 
 	"shoal.dev/shoal/messages"
 )
@@ -15,22 +14,19 @@ import (
 type view struct {
 	list     bool // the list of resources itself
 	channels []string
+	watched  Watched // "": nothing beside the channels
 	// probe reads the view where events alone do not tell whether it changed.
 	probe *source
-	// poll is asked now and then for changes of which no channel tells.
-	poll *source
-	// without is how to do without the channels; nil when that cannot be done.
-	without *view
 }
 
-// pollPause is the time between two questions of a poll.
-const pollPause = 500 * time.Millisecond
+// listView is the list of resources.
+var listView = &view{list: true, watched: WatchedThings}
 
 // viewOf is the view that a resource is, nil if it is none.
 func viewOf(t target) *view {
 	switch {
 	case t.kind == "jobs":
-		return jobsView(false)
+		return &view{watched: WatchedJobs}
 	case t.kind == "session" && t.id == "cwd":
 		return &view{channels: []string{"session", "journal"}, probe: &source{"session.cwd", nil}}
 	case t.kind == "plan":
@@ -41,38 +37,26 @@ func viewOf(t target) *view {
 	return nil
 }
 
-// jobsView is the session's tasks, or the list of resources, which tasks come to
-// and leave.
-func jobsView(list bool) *view {
-	// The end of a submission shows in the journal; what begins, and what a
-	// program starts beside itself, only in the list of tasks.
-	return &view{list: list, channels: []string{"jobs"}, without: &view{
-		list:     list,
-		channels: []string{"journal"},
-		poll:     &source{"task.list", json.RawMessage(`{"live":true}`)},
-	}}
-}
-
 // followView follows the channels of a view, as far as the caller may; one at
 // least.
 func (p *peer) followView(ctx context.Context, name followed, v *view, begin <-chan struct{}) (*subscription, *messages.Error) {
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	sub := &subscription{followed: name, cancel: cancel}
 	var refused *messages.Error
-	for _, channel := range v.channels {
-		cursor, refusal := p.backend.Subscribe(channel, nil)
+	keep := func(cursor Cursor, refusal *messages.Error) {
 		if refusal != nil {
 			refused = refusal
-			continue
+			return
 		}
 		sub.cursors = append(sub.cursors, cursor)
 	}
-	switch {
-	case len(sub.cursors) > 0 || v.poll != nil:
-	case v.without != nil:
-		cancel()
-		return p.followView(ctx, name, v.without, begin)
-	default:
+	for _, channel := range v.channels {
+		keep(p.backend.Subscribe(channel, nil))
+	}
+	if v.watched != "" {
+		keep(p.backend.Watch(v.watched))
+	}
+	if len(sub.cursors) == 0 {
 		cancel()
 		return nil, refused
 	}
@@ -85,18 +69,13 @@ func (p *peer) followView(ctx context.Context, name followed, v *view, begin <-c
 		}
 	}
 	changed := make(chan struct{}, 1)
-	if v.list {
-		sub.list = changed
-	}
+	sub.list = v.list
 	if refusal := p.subs.add(sub); refusal != nil {
 		sub.stop()
 		return nil, refusal
 	}
 	for _, cursor := range sub.cursors {
 		sub.wait.Go(func() { p.watch(life, cursor, name, changed) })
-	}
-	if v.poll != nil {
-		sub.wait.Go(func() { p.poll(life, *v.poll, changed) })
 	}
 	sub.wait.Go(func() {
 		if reached(life, begin) {
@@ -118,26 +97,6 @@ func signal(changed chan<- struct{}) {
 	select {
 	case changed <- struct{}{}:
 	default:
-	}
-}
-
-// poll notes when the tasks in a list, or their states, have changed.
-func (p *peer) poll(ctx context.Context, src source, changed chan<- struct{}) {
-	var seen []byte
-	for first := true; first || sleep(ctx, pollPause); first = false {
-		list, refusal := p.ask(ctx, src.method, src.params)
-		if refusal != nil {
-			continue
-		}
-		var now []byte
-		eachItem(member(list, "tasks"), func(item []byte) bool {
-			now = append(append(now, member(item, "task")...), member(item, "state")...)
-			return true
-		})
-		if !first && !bytes.Equal(now, seen) {
-			signal(changed)
-		}
-		seen = now
 	}
 }
 

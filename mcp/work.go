@@ -13,13 +13,12 @@ import (
 
 // work is the call of a tool on its way.
 type work struct {
-	p       *peer
-	t       *tool
-	args    json.RawMessage // checked
-	about   origin
-	links   bool // the client knows links in results
-	call    handover
-	changed bool // what resources/list shows may have changed
+	p     *peer
+	t     *tool
+	args  json.RawMessage // checked
+	about origin
+	links bool // the client knows links in results
+	call  handover
 }
 
 // handover is the kernel call that somebody waits for at the moment.
@@ -88,7 +87,7 @@ func (p *peer) callTool(req request) (job, *messages.Error) {
 		p: p, t: t, args: args, about: origin{id: bytes.Clone(req.id), meta: req.meta.own()},
 		links: req.meta.stateless || p.session.links(),
 	}
-	j := job{token: w.about.meta.token, after: w.done}
+	j := job{token: w.about.meta.token}
 	if t.executes() {
 		j.abandon, j.release = w.call.abandon, w.call.release
 	}
@@ -147,7 +146,6 @@ func (w *work) dress(ctx context.Context, result json.RawMessage, refusal *messa
 	if !w.links {
 		link = ""
 	}
-	w.changed = w.t.lists && changesLists(w.t.method, result)
 	if w.t.executes() {
 		w.remark(result)
 	}
@@ -166,10 +164,3 @@ func (w *work) remark(result []byte) {
 }
 
 func (w *work) log(level mcp.LoggingLevel, text string) { w.p.log(w.about, level, text) }
-
-// done tells of a list that has grown stale, once the call is answered.
-func (w *work) done() {
-	if w.changed {
-		w.p.listChanged()
-	}
-}

@@ -25,6 +25,9 @@ type Config struct {
 	Next func() (uint64, error)
 	// Publish puts a payload on a channel; it must not block.
 	Publish func(messages.ChannelKey, json.RawMessage)
+	// Changed hears of a session that has got or lost a terminal; it must not
+	// block.
+	Changed func(messages.SessionName)
 	Log     *slog.Logger
 	// Max is how many terminals there may be; 0: messages.PTYTotalMax.
 	Max int
@@ -61,6 +64,9 @@ func NewRegistry(cfg Config) *Registry {
 	if cfg.Publish == nil {
 		cfg.Publish = func(messages.ChannelKey, json.RawMessage) {}
 	}
+	if cfg.Changed == nil {
+		cfg.Changed = func(messages.SessionName) {}
+	}
 	if cfg.Max <= 0 {
 		cfg.Max = messages.PTYTotalMax
 	}
@@ -96,6 +102,7 @@ func (r *Registry) Open(req messages.OpenPTY) (messages.PTYOpened, *messages.Err
 		r.Close(context.Background(), id)
 		return messages.PTYOpened{}, messages.Errorf(messages.CodeInterrupted, "the kernel is stopping")
 	}
+	r.cfg.Changed(req.Session)
 	args := req.Args
 	if args == nil {
 		args = []string{}
@@ -240,6 +247,7 @@ func (r *Registry) Close(ctx context.Context, id messages.PTYID) (messages.PTYCl
 	if !ok {
 		return messages.PTYClosed{}, unknown(id)
 	}
+	r.cfg.Changed(h.session)
 	exit := h.Close(ctx)
 	size := h.Snapshot()
 	r.mu.Lock()

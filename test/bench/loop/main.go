@@ -49,6 +49,7 @@ func (done) Abandon()                                                {}
 func (nothing) Begin(string, json.RawMessage) (mcp.Call, *messages.Error) { return done{}, nil }
 func (nothing) Attached() messages.Attached                               { return messages.Attached{Session: "bench"} }
 func (nothing) Subscribe(string, *uint64) (mcp.Cursor, *messages.Error)   { return silent{}, nil }
+func (nothing) Watch(mcp.Watched) (mcp.Cursor, *messages.Error)           { return silent{}, nil }
 
 // silent is a channel without events.
 type silent struct{}
