@@ -150,6 +150,11 @@ func (b *backend) revive(ctx context.Context, to *actor.PID) *messages.Error {
 func raw(r messages.Raw) (json.RawMessage, *messages.Error) { return r.JSON, r.Err }
 
 // encoded encodes an answer that cannot fail.
-func encoded[R any](r R) (json.RawMessage, *messages.Error) { return messages.JSON(r), nil }
+func encoded[R any](r R) (json.RawMessage, *messages.Error) {
+	if a, ok := any(r).(interface{ AppendJSON([]byte) []byte }); ok {
+		return a.AppendJSON(nil), nil
+	}
+	return messages.JSON(r), nil
+}
 
 var _ wire.Call = funcCall(nil)

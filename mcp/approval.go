@@ -255,9 +255,9 @@ func (w *work) resume(ctx context.Context, asked question, said *answer) (json.R
 
 // inputRequired is the result that wants the user's answer.
 func (s *Server) inputRequired(key string, form json.RawMessage) json.RawMessage {
-	dst := appendString([]byte(`{"resultType":"input_required","inputRequests":{`), inputName)
+	dst := messages.AppendString([]byte(`{"resultType":"input_required","inputRequests":{`), inputName)
 	dst = append(append(dst, `:{"method":"elicitation/create","params":`...), form...)
-	dst = appendString(append(dst, `}},"requestState":`...), key)
+	dst = messages.AppendString(append(dst, `}},"requestState":`...), key)
 	return append(s.appendInfo(append(dst, `,"_meta":{`...)), `}}`...)
 }
 
@@ -284,8 +284,8 @@ func (p *peer) askClient(ctx context.Context, about json.RawMessage, method stri
 	p.mu.Lock()
 	p.asked[id] = reply
 	p.mu.Unlock()
-	frame := appendString([]byte(`{"jsonrpc":"2.0","id":`), id)
-	frame = appendString(append(frame, `,"method":`...), method)
+	frame := messages.AppendString([]byte(`{"jsonrpc":"2.0","id":`), id)
+	frame = messages.AppendString(append(frame, `,"method":`...), method)
 	frame = appendRaw(append(frame, `,"params":`...), params)
 	if p.sendFor(about, append(frame, "}\n"...)) != nil {
 		lost = messages.Errorf(messages.CodeInterrupted, "the connection has ended")
@@ -309,7 +309,7 @@ func (p *peer) askClient(ctx context.Context, about json.RawMessage, method stri
 	case !open: // it came at the same moment
 		return <-reply, true, nil
 	case lost == nil:
-		withdrawal := appendString([]byte(`{"requestId":`), id)
+		withdrawal := messages.AppendString([]byte(`{"requestId":`), id)
 		p.sendFor(about, notificationFrame("notifications/cancelled", append(withdrawal, `,"reason":"nobody waits for the answer any more"}`...)))
 	}
 	return nil, false, lost

@@ -125,7 +125,7 @@ func (p *peer) steps(ctx context.Context, ref string) []string {
 // step is the path step to a field.
 func step(name string) string {
 	if name == "" || strings.ContainsAny(name, ".[]") {
-		return "[" + string(appendString(nil, name)) + "]"
+		return "[" + string(messages.AppendString(nil, name)) + "]"
 	}
 	return "." + name
 }

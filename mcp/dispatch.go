@@ -128,6 +128,6 @@ func (p *peer) introduce(result json.RawMessage) json.RawMessage {
 	if at.RestartedAt != 0 {
 		b.WriteString(" The session was restored after a restart: tasks and terminals of before have ended.")
 	}
-	fields["instructions"] = appendString(nil, b.String())
+	fields["instructions"] = messages.AppendString(nil, b.String())
 	return messages.JSON(fields)
 }

@@ -6,18 +6,32 @@ import (
 	"shoal.dev/shoal/messages"
 )
 
-// toolResult is the answer to tools/call when the kernel answered.
-func toolResult(result json.RawMessage, text, link string) json.RawMessage {
+// toolResult is the answer to tools/call when the kernel answered with result;
+// its text is made from shown.
+func (t *tool) toolResult(result, shown json.RawMessage, limit int, links bool) json.RawMessage {
 	if len(result) == 0 || result[0] != '{' { // structured content is an object
 		result = appendRaw([]byte(`{"value":`), result)
 		result = append(result, '}')
 	}
-	dst := make([]byte, 0, len(result)+len(text)+len(text)/8+160)
-	dst = appendString(append(dst, `{"content":[{"type":"text","text":`...), text)
+	const around = 256 // bytes of what is neither text nor result
+	size := len(result) + around
+	var text, link string
+	if t.quote != nil {
+		size += len(shown)
+	} else {
+		text, link = t.show(shown, limit)
+		size += len(text) + len(text)/8
+	}
+	dst := append(make([]byte, 0, size), `{"content":[{"type":"text","text":`...)
+	if t.quote != nil {
+		dst, link = t.quote(dst, shown, limit)
+	} else {
+		dst = messages.AppendString(dst, text)
+	}
 	dst = append(dst, '}')
-	if link != "" {
-		dst = appendString(append(dst, `,{"type":"resource_link","uri":`...), link)
-		dst = appendString(append(dst, `,"name":`...), linkName(link))
+	if links && link != "" {
+		dst = messages.AppendString(append(dst, `,{"type":"resource_link","uri":`...), link)
+		dst = messages.AppendString(append(dst, `,"name":`...), linkName(link))
 		dst = append(dst, `,"mimeType":"application/json"}`...)
 	}
 	dst = appendRaw(append(dst, `],"structuredContent":`...), result)
@@ -40,14 +54,14 @@ func failedResult(e *messages.Error) json.RawMessage {
 		text = appendError(nil, shortened(e))
 	}
 	dst := make([]byte, 0, 2*len(body)+96)
-	dst = appendString(append(dst, `{"content":[{"type":"text","text":`...), string(text))
+	dst = messages.AppendString(append(dst, `{"content":[{"type":"text","text":`...), string(text))
 	dst = append(append(dst, `}],"structuredContent":`...), body...)
 	return append(dst, `,"isError":true}`...)
 }
 
 // named is the error with the symbolic name of its code in its data.
 func named(e *messages.Error) *messages.Error {
-	data := appendString([]byte(`{"name":`), e.Code.Name())
+	data := messages.AppendString([]byte(`{"name":`), e.Code.Name())
 	switch {
 	case len(e.Data) == 0 || string(e.Data) == "null" || !json.Valid(e.Data):
 	case jsonType(e.Data) != "object":
@@ -55,7 +69,7 @@ func named(e *messages.Error) *messages.Error {
 	default:
 		eachMember(e.Data, func(key, value []byte) bool {
 			if string(key) != "name" {
-				data = append(appendString(append(data, ','), string(key)), ':')
+				data = append(messages.AppendString(append(data, ','), string(key)), ':')
 				data = appendRaw(data, value)
 			}
 			return true

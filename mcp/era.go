@@ -165,6 +165,6 @@ func (s *Server) complete(result json.RawMessage, keep *int64) json.RawMessage {
 
 // appendInfo appends the member that names this server.
 func (s *Server) appendInfo(dst []byte) []byte {
-	dst = appendString(dst, mcp.MetaKeyServerInfo)
+	dst = messages.AppendString(dst, mcp.MetaKeyServerInfo)
 	return append(append(dst, ':'), s.info...)
 }

@@ -44,7 +44,7 @@ type fixtureCall struct {
 
 func textContent(text string) string { return `{"type":"text","text":` + quoted(text) + `}` }
 
-func quoted(text string) string { return string(appendString(nil, text)) }
+func quoted(text string) string { return string(messages.AppendString(nil, text)) }
 
 func constant(content string) fixtureTool {
 	return func(context.Context, *fixtureCall) (string, bool) { return content, false }

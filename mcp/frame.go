@@ -93,7 +93,7 @@ func errorFrame(id json.RawMessage, e *messages.Error) []byte {
 // notificationFrame is a message that nobody answers.
 func notificationFrame(method string, params []byte) []byte {
 	dst := make([]byte, 0, len(method)+len(params)+48)
-	dst = appendString(append(dst, `{"jsonrpc":"2.0","method":`...), method)
+	dst = messages.AppendString(append(dst, `{"jsonrpc":"2.0","method":`...), method)
 	dst = appendRaw(append(dst, `,"params":`...), params)
 	return append(dst, "}\n"...)
 }
@@ -102,7 +102,7 @@ func notificationFrame(method string, params []byte) []byte {
 func appendError(dst []byte, e *messages.Error) []byte {
 	dst = append(dst, `{"code":`...)
 	dst = appendInt(dst, int64(e.Code))
-	dst = appendString(append(dst, `,"message":`...), e.Message)
+	dst = messages.AppendString(append(dst, `,"message":`...), e.Message)
 	if len(e.Data) > 0 {
 		data := e.Data
 		if !json.Valid(data) {

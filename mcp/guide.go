@@ -19,8 +19,8 @@ var guide string
 func readGuide(uri string) job {
 	keep := int64(keepTables)
 	return job{keep: &keep, run: func(context.Context) (json.RawMessage, *messages.Error) {
-		dst := appendString([]byte(`{"contents":[{"uri":`), uri)
-		dst = appendString(append(dst, `,"mimeType":"text/markdown","text":`...), guide)
+		dst := messages.AppendString([]byte(`{"contents":[{"uri":`), uri)
+		dst = messages.AppendString(append(dst, `,"mimeType":"text/markdown","text":`...), guide)
 		return append(dst, `}],"structuredContent":{"mimeType":"text/markdown"}}`...), nil
 	}}
 }

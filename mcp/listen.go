@@ -153,6 +153,6 @@ func (l *listen) stop() {
 
 // appendStream appends the member that names the stream of a notice.
 func appendStream(dst []byte, id json.RawMessage) []byte {
-	dst = append(appendString(dst, mcp.MetaKeySubscriptionID), ':')
+	dst = append(messages.AppendString(dst, mcp.MetaKeySubscriptionID), ':')
 	return appendRaw(dst, id)
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"shoal.dev/shoal/messages"
 )
 
 const (
@@ -28,7 +30,7 @@ func (p *peer) progress(id, token json.RawMessage) (stop func()) {
 			ran := time.Since(started)
 			params := appendRaw([]byte(`{"progressToken":`), token)
 			params = appendInt(append(params, `,"progress":`...), ran.Milliseconds())
-			params = appendString(append(params, `,"message":`...), fmt.Sprintf("running for %.1f s", ran.Seconds()))
+			params = messages.AppendString(append(params, `,"message":`...), fmt.Sprintf("running for %.1f s", ran.Seconds()))
 			if p.sendFor(id, notificationFrame("notifications/progress", append(params, '}'))) != nil {
 				return
 			}
@@ -53,7 +55,7 @@ func (p *peer) log(about origin, level mcp.LoggingLevel, text string) {
 	if least == "" || !level.ShouldSendTo(least) {
 		return
 	}
-	params := appendString([]byte(`{"level":`), string(level))
-	params = appendString(append(params, `,"logger":"shoal","data":`...), text)
+	params := messages.AppendString([]byte(`{"level":`), string(level))
+	params = messages.AppendString(append(params, `,"logger":"shoal","data":`...), text)
 	p.sendFor(about.id, notificationFrame("notifications/message", append(params, '}')))
 }

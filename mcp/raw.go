@@ -3,8 +3,6 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
-	"unicode/utf8"
 )
 
 // The functions here look into JSON that is known to be valid without decoding
@@ -133,54 +131,6 @@ func unquote(raw []byte) string {
 		return ""
 	}
 	return s
-}
-
-// writeUnquoted writes the text of a JSON string.
-func writeUnquoted(b *strings.Builder, raw []byte) {
-	if len(raw) >= 2 && bytes.IndexByte(raw, '\\') < 0 {
-		b.Write(raw[1 : len(raw)-1])
-		return
-	}
-	b.WriteString(unquote(raw))
-}
-
-// appendString appends s as a JSON string. Wrong UTF-8 becomes U+FFFD.
-func appendString(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
-	from := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && size == 1 {
-				dst = append(append(dst, s[from:i]...), `�`...)
-				from = i + 1
-			}
-			i += size
-			continue
-		}
-		if c >= ' ' && c != '"' && c != '\\' {
-			i++
-			continue
-		}
-		dst = append(dst, s[from:i]...)
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, `\n`...)
-		case '\t':
-			dst = append(dst, `\t`...)
-		case '\r':
-			dst = append(dst, `\r`...)
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
-		i++
-		from = i
-	}
-	return append(append(dst, s[from:]...), '"')
 }
 
 // appendRaw appends a JSON value on one line; nothing gives null.

@@ -83,9 +83,9 @@ func readResult(uri, format string, result json.RawMessage) json.RawMessage {
 		mime, key, body = "application/octet-stream", "blob", unquote(bytes)
 	}
 	dst := make([]byte, 0, 2*len(result)+len(body)+len(body)/8+len(uri)+200)
-	dst = appendString(append(dst, `{"contents":[{"uri":`...), uri)
+	dst = messages.AppendString(append(dst, `{"contents":[{"uri":`...), uri)
 	dst = append(append(append(dst, `,"mimeType":"`...), mime...), `","`...)
-	dst = appendString(append(append(dst, key...), `":`...), body)
+	dst = messages.AppendString(append(append(dst, key...), `":`...), body)
 	dst = appendRaw(append(dst, `,"_meta":{"shoal/value":`...), result)
 	dst = appendRaw(append(dst, `}}],"structuredContent":`...), result)
 	return append(dst, '}')

@@ -25,7 +25,7 @@ import (
 func echoExec(_ context.Context, params json.RawMessage) (json.RawMessage, *messages.Error) {
 	src := unquote(member(params, "src"))
 	return messages.JSON(messages.Finished{
-		Ref: "out:1", URI: "shoal://out/1", Value: json.RawMessage(`{"$":"str","v":` + string(appendString(nil, src)) + `}`),
+		Ref: "out:1", URI: "shoal://out/1", Value: json.RawMessage(`{"$":"str","v":` + string(messages.AppendString(nil, src)) + `}`),
 		Render: src, Printed: []messages.Printed{}, Notes: []messages.Note{},
 	}), nil
 }

@@ -114,7 +114,7 @@ func onlyByLoop(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, erro
 // library reads ids as floats, so it is given ids of ours.
 func (s *Server) handle(ctx context.Context, session *session, method string, params json.RawMessage) (json.RawMessage, *messages.Error) {
 	frame := appendInt([]byte(`{"jsonrpc":"2.0","id":`), int64(s.messages.Add(1)))
-	frame = appendString(append(frame, `,"method":`...), method)
+	frame = messages.AppendString(append(frame, `,"method":`...), method)
 	if params != nil {
 		frame = appendRaw(append(frame, `,"params":`...), params)
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"shoal.dev/shoal/messages"
 )
 
 // A shape says what a JSON value must look like. It is the one source of the
@@ -41,7 +43,7 @@ type prop struct {
 func (s *shape) schema(dst []byte) []byte {
 	dst = append(dst, '{')
 	if s.kind != "" {
-		dst = appendString(append(dst, `"type":`...), s.kind)
+		dst = messages.AppendString(append(dst, `"type":`...), s.kind)
 	}
 	if len(s.anyOf) > 0 {
 		dst = append(dst, `"anyOf":[`...)
@@ -54,7 +56,7 @@ func (s *shape) schema(dst []byte) []byte {
 		dst = append(dst, ']')
 	}
 	if s.doc != "" {
-		dst = appendString(append(dst, `,"description":`...), s.doc)
+		dst = messages.AppendString(append(dst, `,"description":`...), s.doc)
 	}
 	if len(s.enum) > 0 {
 		dst = append(append(append(dst, `,"enum":["`...), strings.Join(s.enum, `","`)...), `"]`...)
@@ -111,7 +113,7 @@ func (s *shape) members(dst []byte) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(appendString(dst, p.name), ':')
+		dst = append(messages.AppendString(dst, p.name), ':')
 		dst = p.shape.schema(dst)
 		if p.required {
 			required = append(required, p.name)
@@ -185,7 +187,7 @@ func (s *shape) checkString(dst, raw []byte, path string) ([]byte, error) {
 	if err != nil {
 		return dst, fmt.Errorf("%s: %w", path, err)
 	}
-	return appendString(dst, ref), nil
+	return messages.AppendString(dst, ref), nil
 }
 
 func (s *shape) checkArray(dst, raw []byte, path string) ([]byte, error) {
@@ -228,7 +230,7 @@ func (s *shape) checkObject(dst, raw []byte, path string) ([]byte, error) {
 			dst = append(dst, ',')
 		}
 		seen = append(seen, key)
-		dst = append(appendString(dst, key), ':')
+		dst = append(messages.AppendString(dst, key), ':')
 		dst, failed = kind.check(dst, value, in)
 		return failed == nil
 	})

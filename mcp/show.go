@@ -172,50 +172,91 @@ func showOpened(result json.RawMessage, _ int) (text, link string) {
 		member(result, "pid"), member(result, "cols"), member(result, "rows")), messages.PTYID(id).URI()
 }
 
-// showScreen is the rows of a screen and a line about its state.
-func showScreen(result json.RawMessage, limit int) (text, link string) {
-	parts := map[string][]byte{}
-	eachMember(result, func(key, value []byte) bool {
-		parts[string(key)] = value
-		return true
-	})
-	var b strings.Builder
-	b.Grow(len(result))
-	eachItem(parts["lines"], func(row []byte) bool {
-		writeUnquoted(&b, row)
-		b.WriteByte('\n')
+// quoteScreen appends the rows of a screen and a line about its state, as one JSON
+// string: the rows are strings already.
+func quoteScreen(dst []byte, result json.RawMessage, limit int) (out []byte, link string) {
+	s := partsOfScreen(result)
+	uri := messages.PTYID(unquote(s.pty)).URI()
+	start := len(dst)
+	dst = append(dst, '"')
+	eachItem(s.lines, func(row []byte) bool {
+		dst = appendRow(dst, row)
 		return true
 	})
 	blank := 0 // rows below the last one with text are not worth showing
-	eachItem(parts["screen"], func(row []byte) bool {
+	eachItem(s.rows, func(row []byte) bool {
 		if len(row) <= len(`""`) {
 			blank++
 			return true
 		}
 		for ; blank > 0; blank-- {
-			b.WriteByte('\n')
+			dst = append(dst, `\n`...)
 		}
-		writeUnquoted(&b, row)
-		b.WriteByte('\n')
+		dst = appendRow(dst, row)
 		return true
 	})
-	id := unquote(parts["pty_id"])
-	b.WriteString("[" + id)
-	writeScreenState(&b, parts)
-	b.WriteByte(']')
-	uri := messages.PTYID(id).URI()
-	return bounded(b.String(), limit, uri), uri
+	dst = append(dst, messages.AppendString(nil, s.state())[1:]...)
+	if quotes := len(`""`); len(dst)-start-quotes > limit {
+		text := bounded(unquote(dst[start:]), limit, uri)
+		dst = messages.AppendString(dst[:start], text)
+	}
+	return dst, uri
 }
 
-// writeScreenState writes what the parts of a screen say beside its rows.
-func writeScreenState(b *strings.Builder, parts map[string][]byte) {
-	if sent := parts["bytes_sent"]; sent != nil {
-		fmt.Fprintf(b, ", %s bytes sent", sent)
+// appendRow appends the inside of a JSON string and a newline.
+func appendRow(dst, row []byte) []byte {
+	return append(append(dst, row[1:len(row)-1]...), `\n`...)
+}
+
+// screenParts are the members of a screen that text shows, raw; nil where there
+// are none.
+type screenParts struct {
+	pty, rows, lines, sent, blocked, warnings, cursor, exit, keyboard, recording, wait []byte
+}
+
+func partsOfScreen(result []byte) screenParts {
+	var s screenParts
+	eachMember(result, func(key, value []byte) bool {
+		switch string(key) {
+		case "pty_id":
+			s.pty = value
+		case "screen":
+			s.rows = value
+		case "lines":
+			s.lines = value
+		case "bytes_sent":
+			s.sent = value
+		case "blocked":
+			s.blocked = value
+		case "warnings":
+			s.warnings = value
+		case "cursor":
+			s.cursor = value
+		case "exit":
+			s.exit = value
+		case "keyboard":
+			s.keyboard = value
+		case "recording":
+			s.recording = value
+		case "wait":
+			s.wait = value
+		}
+		return true
+	})
+	return s
+}
+
+// state is the line about what the parts say beside the rows.
+func (s screenParts) state() string {
+	var b strings.Builder
+	b.WriteString("[" + unquote(s.pty))
+	if s.sent != nil {
+		fmt.Fprintf(&b, ", %s bytes sent", s.sent)
 	}
-	if string(parts["blocked"]) == "true" {
+	if string(s.blocked) == "true" {
 		b.WriteString(", the program does not read")
 	}
-	eachItem(parts["warnings"], func(w []byte) bool {
+	eachItem(s.warnings, func(w []byte) bool {
 		text := unquote(w)
 		if text == "" {
 			text = string(w)
@@ -223,21 +264,23 @@ func writeScreenState(b *strings.Builder, parts map[string][]byte) {
 		b.WriteString(", warning: " + text)
 		return true
 	})
-	if cursor := parts["cursor"]; cursor != nil {
-		fmt.Fprintf(b, ", cursor row %s col %s", member(cursor, "row"), member(cursor, "col"))
+	if s.cursor != nil {
+		fmt.Fprintf(&b, ", cursor row %s col %s", member(s.cursor, "row"), member(s.cursor, "col"))
 	}
-	if exit := parts["exit"]; len(exit) > 0 && exit[0] == '{' {
-		fmt.Fprintf(b, ", exited %s", exit)
+	if len(s.exit) > 0 && s.exit[0] == '{' {
+		fmt.Fprintf(&b, ", exited %s", s.exit)
 	}
-	if keyboard := parts["keyboard"]; keyboard != nil && string(member(keyboard, "yours")) != "true" {
-		fmt.Fprintf(b, ", %s holds the keyboard", unquote(member(keyboard, "holder")))
+	if s.keyboard != nil && string(member(s.keyboard, "yours")) != "true" {
+		fmt.Fprintf(&b, ", %s holds the keyboard", unquote(member(s.keyboard, "holder")))
 	}
-	if ref := unquote(member(parts["recording"], "ref")); ref != "" {
+	if ref := unquote(member(s.recording, "ref")); ref != "" {
 		b.WriteString(", recorded as " + ref)
 	}
-	if wait := parts["wait"]; wait != nil && string(member(wait, "met")) == "false" {
+	if s.wait != nil && string(member(s.wait, "met")) == "false" {
 		b.WriteString(", wait not met")
 	}
+	b.WriteByte(']')
+	return b.String()
 }
 
 func showTerminals(result json.RawMessage, limit int) (text, link string) {

@@ -299,7 +299,7 @@ func (f followed) about() origin {
 // updated is the notice of an event. Clients that drop unknown members find it
 // in _meta.
 func updated(name followed, seq uint64, payload json.RawMessage) []byte {
-	event := appendString([]byte(`{"uri":`), name.uri)
+	event := messages.AppendString([]byte(`{"uri":`), name.uri)
 	event = appendInt(append(event, `,"seq":`...), int64(seq))
 	event = appendRaw(append(event, `,"payload":`...), payload)
 	params := append(bytes.Clone(event), `,"_meta":{"shoal/event":`...)

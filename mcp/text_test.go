@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -132,5 +133,32 @@ func TestTextKeepsNotes(t *testing.T) {
 	}
 	if !strings.Contains(got, "more lines, fetch via shoal://out/1)") {
 		t.Errorf("no marker of the printed value in %q", got)
+	}
+}
+
+func TestScreenText(t *testing.T) {
+	long := strings.Repeat(`say \"hi\" `, 20)
+	for _, test := range []struct {
+		name, result string
+		limit        int
+		want         string
+	}{
+		{"rows as they are, but for blank ones at the end",
+			`{"pty_id":"pty:3","screen":["a \"b\" \\ 世","","<c>","",""],"cursor":{"row":2,"col":3}}`, messages.HardCap,
+			"a \"b\" \\ 世\n\n<c>\n[pty:3, cursor row 2 col 3]"},
+		{"scrollback first", `{"pty_id":"pty:3","lines":["old",""],"screen":["new"],"exit":{"status":1,"signal":null}}`, messages.HardCap,
+			"old\n\nnew\n[pty:3, exited {\"status\":1,\"signal\":null}]"},
+		{"no screen", `{"pty_id":"pty:3","bytes_sent":4,"warnings":["a \"line\""],"blocked":true}`, messages.HardCap,
+			`[pty:3, 4 bytes sent, the program does not read, warning: a "line"]`},
+		{"escapes do not count", `{"pty_id":"pty:3","screen":["` + long + `"]}`, 9*20 + 9,
+			strings.Repeat(`say "hi" `, 20) + "\n[pty:3]"},
+		{"over the limit", `{"pty_id":"pty:3","screen":["one","two","three"]}`, 8,
+			"one\ntwo\n…(2 more lines, fetch via shoal://pty/3)"},
+	} {
+		quoted, link := quoteScreen([]byte("before "), json.RawMessage(test.result), test.limit)
+		var text string
+		if err := json.Unmarshal(quoted[len("before "):], &text); err != nil || text != test.want || link != "shoal://pty/3" {
+			t.Errorf("%s: %v, link %s\n got %q\nwant %q", test.name, err, link, text, test.want)
+		}
 	}
 }

@@ -23,6 +23,9 @@ type tool struct {
 	prepare func(args []byte) ([]byte, *messages.Error)
 	// show is the text of a result and the URI of what it can be read from again.
 	show func(result json.RawMessage, limit int) (text, link string)
+	// quote is show for a result whose text is long and made of JSON strings: it
+	// appends the text as one.
+	quote func(dst []byte, result json.RawMessage, limit int) (out []byte, link string)
 	// again asks for a rendering to show instead, given the params; nil: none.
 	again func(params []byte) (method string, more json.RawMessage)
 	// approved is the call that does the work of a call with these arguments once
@@ -70,11 +73,11 @@ func outputSchema(forms []result) json.RawMessage {
 				dst = append(dst, ',')
 			}
 			seen[f.name] = true
-			dst = append(appendString(dst, f.name), ':', '{')
+			dst = append(messages.AppendString(dst, f.name), ':', '{')
 			if f.kind != "" {
-				dst = append(appendString(append(dst, `"type":`...), f.kind), ',')
+				dst = append(messages.AppendString(append(dst, `"type":`...), f.kind), ',')
 			}
-			dst = append(appendString(append(dst, `"description":`...), f.doc), '}')
+			dst = append(messages.AppendString(append(dst, `"description":`...), f.doc), '}')
 		}
 	}
 	dst = append(dst, `},"anyOf":[`...)

@@ -86,7 +86,7 @@ func terminalTools() []*tool {
 				{"blocked", "boolean", "The program does not read."},
 			}, screenFields...)}},
 			hints: hints{destructive: true, openWorld: true},
-			show:  showScreen,
+			quote: quoteScreen,
 		},
 		{
 			name: "shoal_pty_read", title: "Read a terminal", method: "pty.read",
@@ -103,7 +103,7 @@ func terminalTools() []*tool {
 			}},
 			output: []result{{[]string{"pty_id", "screen"}, screenFields}},
 			hints:  hints{readOnly: true, idempotent: true},
-			show:   showScreen,
+			quote:  quoteScreen,
 		},
 		{
 			name: "shoal_pty_resize", title: "Resize a terminal", method: "pty.resize",

@@ -293,7 +293,7 @@ func sceneExec(_ context.Context, params json.RawMessage) (json.RawMessage, *mes
 
 func sceneValue(_ context.Context, params json.RawMessage) (json.RawMessage, *messages.Error) {
 	ref, format, slice := unquote(member(params, "ref")), unquote(member(params, "format")), member(params, "slice")
-	quoted := string(appendString(nil, ref))
+	quoted := string(messages.AppendString(nil, ref))
 	switch {
 	case ref == "out:404":
 		return nil, messages.Errorf(messages.CodeUnknownRef, "there is no value out:404 in session work; the newest is out:17")

@@ -130,7 +130,7 @@ func (p *peer) tell(ctx context.Context, name followed, v *view, seen json.RawMe
 func (v *view) notice(name followed) []byte {
 	params := []byte{'{'}
 	if !v.list {
-		params = appendString(append(params, `"uri":`...), name.uri)
+		params = messages.AppendString(append(params, `"uri":`...), name.uri)
 	}
 	if name.stream != "" {
 		if !v.list {

@@ -142,14 +142,10 @@ func (w *work) dress(ctx context.Context, result json.RawMessage, refusal *messa
 			shown = rendering
 		}
 	}
-	text, link := w.t.show(shown, textLimit(w.args))
-	if !w.links {
-		link = ""
-	}
 	if w.t.executes() {
 		w.remark(result)
 	}
-	return toolResult(result, text, link), nil
+	return w.t.toolResult(result, shown, textLimit(w.args), w.links), nil
 }
 
 // remark logs what a client may want to hear of an execution's end.
