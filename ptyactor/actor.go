@@ -158,7 +158,7 @@ func (t *terminal) Receive(ctx actor.Context) {
 	case messages.SendPTY:
 		t.send(ctx, msg)
 	case messages.ReadPTY:
-		later(t.sys, ctx.Sender(), func() any { return answer(t.host.Read(context.Background(), msg)) })
+		t.read(ctx, msg)
 	case messages.ResizePTY:
 		ctx.Respond(answer(t.reg.Resize(t.host, msg.Cols, msg.Rows)))
 	case messages.HoldPTY:
@@ -178,6 +178,15 @@ func (t *terminal) send(ctx actor.Context, msg messages.SendPTY) {
 		return
 	}
 	later(t.sys, ctx.Sender(), func() any { return answer(finish(context.Background())) })
+}
+
+// read answers at once when there is nothing to wait for.
+func (t *terminal) read(ctx actor.Context, msg messages.ReadPTY) {
+	if msg.Wait == nil {
+		ctx.Respond(answer(t.host.Read(context.Background(), msg)))
+		return
+	}
+	later(t.sys, ctx.Sender(), func() any { return answer(t.host.Read(context.Background(), msg)) })
 }
 
 // close ends the terminal, and then the actor.
