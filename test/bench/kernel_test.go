@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -13,9 +14,9 @@ import (
 	"shoal.dev/shoal/wire"
 )
 
-// attached is a raw client of a kernel in this process, so that a profile of
+// attached is a client of a kernel in this process, of the raw protocol or mcp, so that a profile of
 // the benchmark is a profile of the kernel.
-func attached(b *testing.B) *wire.Client {
+func attached(b *testing.B, kind string) *wire.Client {
 	b.Helper()
 	dir, err := os.MkdirTemp("", "shoal-bench-")
 	if err != nil {
@@ -42,7 +43,7 @@ func attached(b *testing.B) *wire.Client {
 	}
 	b.Cleanup(func() { c.Close() })
 	env := map[string]string{"PATH": os.Getenv("PATH")}
-	if err := c.Call(b.Context(), "session.attach", messages.AttachParams{Cwd: dir, Env: env}, nil); err != nil {
+	if err := c.Call(b.Context(), "session.attach", messages.AttachParams{Cwd: dir, Env: env, Client: &messages.Client{Kind: kind}}, nil); err != nil {
 		b.Fatal(err)
 	}
 	return c
@@ -60,7 +61,7 @@ func BenchmarkCall(b *testing.B) {
 		{"Command", "exec", messages.ExecParams{Src: "^true"}},
 	} {
 		b.Run(call.name, func(b *testing.B) {
-			c := attached(b)
+			c := attached(b, "raw")
 			b.ReportAllocs()
 			for b.Loop() {
 				if err := c.Call(b.Context(), call.method, call.params, nil); err != nil {
@@ -69,7 +70,7 @@ func BenchmarkCall(b *testing.B) {
 			}
 		})
 		b.Run(call.name+"16", func(b *testing.B) {
-			c := attached(b)
+			c := attached(b, "raw")
 			b.ReportAllocs()
 			var workers sync.WaitGroup
 			turns := make(chan struct{}, 16)
@@ -91,23 +92,39 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkRead measures reads of a full screen of 200x50 that has changed.
+// BenchmarkRead measures reads of a full screen of 200x50 that has changed, on
+// the raw protocol and as a tool.
 func BenchmarkRead(b *testing.B) {
-	c := attached(b)
-	var opened struct {
-		PTY string `json:"pty_id"`
-	}
-	if err := c.Call(b.Context(), "pty.open", map[string]any{"cmd": "sh", "args": []string{"-c", "yes 'some words and more some words and more' | tr '\\n' ' ' | head -c 9900; exec cat"}, "cols": 200, "rows": 50}, &opened); err != nil {
-		b.Fatal(err)
-	}
-	params := map[string]any{"pty_id": opened.PTY}
-	if err := c.Call(b.Context(), "pty.read", map[string]any{"pty_id": opened.PTY, "wait": map[string]any{"stable_ms": 300, "timeout_ms": 5000}}, nil); err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := c.Call(b.Context(), "pty.read", params, nil); err != nil {
-			b.Fatal(err)
-		}
+	for _, kind := range []string{"raw", "mcp"} {
+		b.Run(kind, func(b *testing.B) {
+			c := attached(b, kind)
+			use := func(method string, arguments map[string]any, result any) {
+				var params any = arguments
+				if kind == "mcp" {
+					params = map[string]any{"name": "shoal_" + strings.ReplaceAll(method, ".", "_"), "arguments": arguments}
+					method = "tools/call"
+					result = &struct{ StructuredContent any }{result}
+				}
+				if err := c.Call(b.Context(), method, params, result); err != nil {
+					b.Fatal(err)
+				}
+			}
+			var opened struct {
+				PTY string `json:"pty_id"`
+			}
+			use("pty.open", map[string]any{"cmd": "sh", "args": []string{"-c", "yes 'some words and more some words and more' | tr '\\n' ' ' | head -c 9900; printf end; exec cat"}, "cols": 200, "rows": 50}, &opened)
+			read := map[string]any{"pty_id": opened.PTY}
+			use("pty.read", map[string]any{"pty_id": opened.PTY, "wait": map[string]any{"text": "end", "timeout_ms": 5000}}, nil)
+			method, params := "pty.read", any(read)
+			if kind == "mcp" {
+				method, params = "tools/call", map[string]any{"name": "shoal_pty_read", "arguments": read}
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := c.Call(b.Context(), method, params, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
