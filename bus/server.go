@@ -50,16 +50,9 @@ func newServer(opt Options) (*server, error) {
 
 // listen prepares the listener: port, credentials, nats.json.
 func (s *server) listen(opt Options) error {
-	host, portText, err := net.SplitHostPort(opt.Listen)
+	host, port, err := parseListen(opt.Listen)
 	if err != nil {
-		return fmt.Errorf("listen on %q: %w", opt.Listen, err)
-	}
-	port, err := strconv.ParseUint(portText, 10, 16)
-	if err != nil {
-		return fmt.Errorf("listen on %q: bad port", opt.Listen)
-	}
-	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		return fmt.Errorf("listen on %q: not a loopback address, and the connection is not encrypted", opt.Listen)
+		return err
 	}
 	cred, err := loadCredentials(opt.RuntimeDir)
 	if err != nil {
@@ -68,8 +61,8 @@ func (s *server) listen(opt Options) error {
 	if cred.User == "" {
 		cred.login = login{User: "local", Password: newPassword()}
 	}
-	if s.opts.Port, err = freePort(host, int(port), cred.port()); err != nil {
-		return err
+	if s.opts.Port, err = freePort(host, port, cred.port()); err != nil {
+		return fmt.Errorf("listen for NATS clients: %w", err)
 	}
 	s.opts.DontListen, s.opts.Host = false, host
 	s.opts.Users = append(s.opts.Users, &natsd.User{
@@ -82,6 +75,40 @@ func (s *server) listen(opt Options) error {
 	cred.KernelID, cred.Principal = opt.KernelID, string(opt.Principal)
 	cred.URL = "nats://" + s.addr()
 	return saveCredentials(opt.RuntimeDir, cred)
+}
+
+// parseListen reads the address of a listener.
+func parseListen(addr string) (host string, port int, err error) {
+	host, text, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", 0, fmt.Errorf("listen for NATS clients on %q: expected HOST:PORT, such as 127.0.0.1:0", addr)
+	}
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return "", 0, fmt.Errorf("listen for NATS clients on %q: bad port", addr)
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		return "", 0, fmt.Errorf("listen for NATS clients on %q: not a loopback address, and the connection is not encrypted", addr)
+	}
+	return host, int(n), nil
+}
+
+// CheckListen says why a bus could not listen on an address. It leaves nothing
+// bound. The address that the kernel of that id has, by the runtime directory, is
+// one that its successor can have.
+func CheckListen(addr, runtimeDir, kernelID string) error {
+	host, port, err := parseListen(addr)
+	if err != nil {
+		return err
+	}
+	if _, err = freePort(host, port, 0); err == nil {
+		return nil
+	}
+	cred, unread := loadCredentials(runtimeDir)
+	if unread == nil && kernelID != "" && cred.KernelID == kernelID && cred.URL == "nats://"+net.JoinHostPort(host, strconv.Itoa(port)) {
+		return nil
+	}
+	return fmt.Errorf("listen for NATS clients: %w", err)
 }
 
 // freePort is the port that was asked for, or, when that is any, the one of

@@ -120,6 +120,19 @@ func CheckAddr(addr string) error {
 	return nil
 }
 
+// CheckListen says why no server could listen on an address. It leaves nothing
+// bound.
+func CheckListen(addr string) error {
+	if err := CheckAddr(addr); err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return fmt.Errorf("listen for MCP over HTTP: %w", err)
+	}
+	return l.Close()
+}
+
 // Addr is where the server listens.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
