@@ -17,7 +17,7 @@ func (s *session) claim(r *Run) {
 	ctx, cancel := context.WithTimeout(context.Background(), claimTimeout)
 	defer cancel()
 	a, err := askAgain[messages.PlanAnswer](ctx, h.d.Sys, h.d.plansPID(), messages.ClaimPlan{
-		Key: r.key, PlanRef: r.planRef, Session: h.name, Principal: r.principal,
+		Key: r.key, PlanRef: r.planRef, Session: h.name, Principal: r.principal, Source: r.params.Src,
 	})
 	if err != nil {
 		a.Err = asRefusal(err, "the plan store did not answer")

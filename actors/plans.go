@@ -254,6 +254,8 @@ func (h *PlanHost) claim(m messages.ClaimPlan, reply func(any)) {
 		err = unknownPlan(m.PlanRef, "unknown")
 	case m.Terminal != (p.Terminal != nil):
 		err = wrongUse(p)
+	case m.Source != "" && m.Source != p.Source:
+		err = messages.Errorf(messages.CodeInvalidParams, "plan_ref: %s is of another source; leave src as it was planned", p.PlanRef)
 	case p.State == planApplied && h.claims[m.PlanRef] != m.Key:
 		err = unknownPlan(m.PlanRef, planApplied)
 	case p.Verdict == messages.VerdictDeny:

@@ -22,6 +22,9 @@ func (s *session) exec(ctx actor.Context, m messages.Exec, to *actor.PID) {
 		s.h.d.Sys.Reply(to, messages.ExecResult{Key: m.Key, Err: err})
 		return
 	}
+	if ref := m.Params.PlanRef; ref != "" {
+		r.kind, r.applies, r.planRef = messages.EntryApply, true, ref
+	}
 	if !s.enter(ctx, r) {
 		s.h.d.Sys.Reply(to, messages.ExecResult{Key: m.Key, Err: closing(s.h.name)})
 	}

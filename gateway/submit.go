@@ -14,6 +14,7 @@ func (b *backend) exec(p messages.ExecParams) (wire.Call, *messages.Error) {
 	if err := checkExec(p); err != nil {
 		return nil, err
 	}
+	p.PlanRef = planRef(string(p.PlanRef))
 	req := messages.Exec{Key: b.key(), Conn: b.conn, Principal: b.principal, Params: p}
 	return b.submit(req.Key, ask(b, b.g.o.To.Session(b.session), req, finished)), nil
 }
@@ -42,6 +43,8 @@ func checkExec(p messages.ExecParams) *messages.Error {
 		return bad("mode: expected \"run\" or \"plan\", not %q", p.Mode)
 	case p.Position != "" && p.Position != messages.PositionStmt && p.Position != messages.PositionValue:
 		return bad("position: expected \"stmt\" or \"value\", not %q", p.Position)
+	case p.Mode == messages.ModePlan && p.PlanRef != "":
+		return bad("plan_ref: is for running, not for planning")
 	case utf8.RuneCountInString(p.RequestID) > requestIDMax:
 		return bad("request_id: expected at most %d characters, not %d", requestIDMax, utf8.RuneCountInString(p.RequestID))
 	}

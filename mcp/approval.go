@@ -130,7 +130,7 @@ func planOf(plan []byte) messages.PlanRef {
 // askable gives the plan if its approval can be had from the caller's user. It
 // also announces that the approval is wanted, to whoever else may give it.
 func (w *work) askable(ctx context.Context, ref messages.PlanRef) (plan json.RawMessage, refused bool) {
-	if ref == "" || !w.canElicit() || w.redo(ref) == nil {
+	if ref == "" || !w.canElicit() {
 		return nil, true
 	}
 	standing, err := w.p.ask(ctx, "cap.request", messages.JSON(map[string]any{"plan_ref": ref, "effects": []string{}}))
@@ -147,15 +147,6 @@ func (w *work) canElicit() bool {
 		return w.about.meta.elicits
 	}
 	return w.p.session.elicits.Load() && w.p.session.ProtocolVersion() >= mcp.ProtocolVersion20250618
-}
-
-// redo is the call that does the approved work; nil when there is none that
-// would do what the caller asked for.
-func (w *work) redo(ref messages.PlanRef) *source {
-	if w.t.approved == nil {
-		return nil
-	}
-	return w.t.approved(w.args, ref)
 }
 
 // settle goes on with what the user said; said is nil when that was nothing, or
@@ -191,7 +182,7 @@ func (w *work) accepted(ctx context.Context, refusal *messages.Error, plan []byt
 		return failedResult(withReason(refusal, "not_granted")), nil
 	}
 	w.log(mcp.LoggingLevelNotice, "the user approved "+string(ref))
-	next := w.redo(ref)
+	next := w.t.approved(w.args, ref)
 	call, err := w.p.backend.Begin(next.method, next.params)
 	if err != nil {
 		return w.dress(ctx, nil, err)

@@ -29,8 +29,8 @@ type tool struct {
 	// again asks for a rendering to show instead, given the params; nil: none.
 	again func(params []byte) (method string, more json.RawMessage)
 	// approved is the call that does the work of a call with these arguments once
-	// its plan is approved; a nil func or call: there is none.
-	approved func(args []byte, ref messages.PlanRef) *source
+	// its plan is approved; nil: policy never asks about it.
+	approved func(args []byte, ref messages.PlanRef) source
 }
 
 // hints are what a tool does to the world, as its annotations tell clients.

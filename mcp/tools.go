@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -99,7 +100,7 @@ func workTools() []*tool {
 				}
 				return args, nil
 			},
-			approved: applyInstead,
+			approved: execApproved,
 			show:     showExecution,
 		},
 		{
@@ -206,20 +207,10 @@ func workTools() []*tool {
 	}
 }
 
-// applyInstead applies the plan of an execution that policy asked about. What
-// would not run as it was asked for, beside the line or once for its id, is
-// left to the caller.
-func applyInstead(args []byte, ref messages.PlanRef) *source {
-	if string(member(args, "background")) == "true" || member(args, "request_id") != nil {
-		return nil
-	}
-	params := map[string]json.RawMessage{"plan_ref": messages.JSON(ref)}
-	for _, name := range []string{"elide", "timeout_ms", "deadline_ms"} {
-		if v := member(args, name); v != nil {
-			params[name] = v
-		}
-	}
-	return &source{"plan.apply", messages.JSON(params)}
+// execApproved is the execution that policy asked about, by the approvals of its
+// plan.
+func execApproved(args []byte, ref messages.PlanRef) source {
+	return source{"exec", withMember(bytes.Clone(args), "plan_ref", string(messages.JSON(ref)))}
 }
 
-func applyAgain(args []byte, _ messages.PlanRef) *source { return &source{"plan.apply", args} }
+func applyAgain(args []byte, _ messages.PlanRef) source { return source{"plan.apply", args} }

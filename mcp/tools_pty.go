@@ -66,8 +66,8 @@ func terminalTools() []*tool {
 				{"alive", "boolean", "The program runs."},
 			}}},
 			hints: hints{destructive: true, openWorld: true},
-			approved: func(_ []byte, ref messages.PlanRef) *source {
-				return &source{"pty.open", messages.JSON(map[string]any{"plan_ref": ref})}
+			approved: func(_ []byte, ref messages.PlanRef) source {
+				return source{"pty.open", messages.JSON(map[string]any{"plan_ref": ref})}
 			},
 			show: showOpened,
 		},

@@ -209,6 +209,9 @@ func scenePlans(k *fakeKernel) {
 		case "ask":
 			k.mu.Lock()
 			defer k.mu.Unlock()
+			if granted && unquote(member(params, "plan_ref")) == "plan:aa" {
+				return nil
+			}
 			granted = false
 			return required("plan:aa")
 		case "ask another":
@@ -267,11 +270,12 @@ func sceneExec(_ context.Context, params json.RawMessage) (json.RawMessage, *mes
 	if unquote(member(params, "mode")) == "plan" {
 		return json.RawMessage(`{"plan_ref":"plan:ab","source":"rm x","session":"work","principal":"uid:1000","cwd":"/home/me","effects":[{"kind":"fs_delete","path":"/home/me/x"},{"kind":"net_connect","host":"h","port":"443"}],"reversibility":"conditional","verdict":"approval_required","approval_pending":true,"expires_at":5}`), nil
 	}
+	if string(member(params, "background")) == "true" {
+		return json.RawMessage(`{"task":"task:9","events":"task.9"}`), nil
+	}
 	switch unquote(member(params, "src")) {
 	case "sleep":
 		return json.RawMessage(`{"task":"task:9","events":"task.9","timed_out":true,"detached":true}`), nil
-	case "background":
-		return json.RawMessage(`{"task":"task:9","events":"task.9"}`), nil
 	case "raise":
 		return nil, messages.Errorf(messages.CodeRaised, "cmd_failed: false exited with status 1").
 			With(map[string]any{"ref": "out:18", "uri": "shoal://out/18", "printed": []int{}, "notes": []int{}})

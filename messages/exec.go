@@ -44,6 +44,9 @@ type ExecParams struct {
 	Elide      *Elide   `json:"elide,omitempty"`
 	RequestID  string   `json:"request_id,omitempty"`
 	DeadlineMS *int64   `json:"deadline_ms,omitempty"`
+	// PlanRef is a plan of this very source, by whose approvals it is to run,
+	// once, as plan.apply would run it.
+	PlanRef PlanRef `json:"plan_ref,omitempty"`
 }
 
 // Exec submits a source to a session. Key identifies the call: the same Key

@@ -100,7 +100,8 @@ type ClaimPlan struct {
 	PlanRef   PlanRef
 	Session   SessionName
 	Principal Principal
-	Terminal  bool // to open a terminal, rather than to run a source
+	Terminal  bool   // to open a terminal, rather than to run a source
+	Source    string // that it must be of; "": any
 }
 
 // Reply pairs ClaimPlan with its answer.

@@ -150,6 +150,75 @@ func TestApprovalByElicitation(t *testing.T) {
 	}
 }
 
+// What is to run in the background, or once for its id, is asked about like
+// everything else, in both eras, and once approved runs as it was called.
+func TestApprovalOfOtherExecutions(t *testing.T) {
+	w, r := asked(t)
+	f := w.StartFacade("main")
+	capable := kit.Args{"elicitation": kit.Args{}}
+	f.Call("initialize", kit.Args{"protocolVersion": kit.Revision, "capabilities": capable, "clientInfo": kit.Args{"name": "test", "version": "1"}})
+	answered := 0
+	handshake := func(args kit.Args) kit.Val {
+		open := f.StartTool("shoal_exec", args)
+		kit.Eventually(t, quick, "the user is asked", func() bool { return len(f.Strays()) > answered })
+		question := kit.Parse([]byte(f.Strays()[answered]))
+		answered++
+		f.Line(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{}}}`, question.At("id")))
+		return open.WaitTool().Structured
+	}
+	stateless := func(args kit.Args) kit.Val {
+		params := kit.Args{"name": "shoal_exec", "arguments": args, "_meta": kit.Args{
+			"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": capable,
+		}}
+		question := f.Call("tools/call", params).Result
+		params["requestState"] = question.At("requestState").Str()
+		params["inputResponses"] = kit.Args{"approval": kit.Args{"action": "accept"}}
+		return f.Call("tools/call", params).Result.At("structuredContent")
+	}
+	for era, call := range map[string]func(kit.Args) kit.Val{"handshake": handshake, "stateless": stateless} {
+		file := w.Work + "/archive/" + era
+		write := fmt.Sprintf("\"x\\n\".append(%q)", file)
+		task := call(kit.Args{"src": "cd archive; " + write, "background": true}).At("task").Str()
+		if rec := r.Await(task); rec.At("state").Str() != "completed" {
+			t.Errorf("%s, background: got %v", era, rec)
+		}
+		once := kit.Args{"src": write + "; 7", "request_id": era}
+		ref := call(once).At("ref").Str()
+		if again := f.Tool("shoal_exec", once).Structured.At("ref").Str(); ref == "" || again != ref {
+			t.Errorf("%s: the id gave %q, then %q", era, ref, again)
+		}
+		if text, err := os.ReadFile(file); err != nil || string(text) != "x\nx\n" {
+			t.Errorf("%s: written %q, %v", era, text, err)
+		}
+	}
+	entry := r.Must("journal.query", kit.Args{"limit": 1}).At("entries", 0)
+	if entry.At("kind").Str() != "apply" || entry.At("approver").Str() == "" || entry.At("request_id").Str() == "" {
+		t.Errorf("journal: got %v", entry)
+	}
+	if got := r.Render("pwd"); got != w.Work {
+		t.Errorf("the session has moved to %s", got)
+	}
+}
+
+// A plan may be named with its source, which runs by its approvals alone, once.
+func TestExecByAPlan(t *testing.T) {
+	w, r := asked(t)
+	const src = "touch archive/a"
+	ref := planOf(r, src)
+	call := kit.Args{"src": src, "plan_ref": ref, "position": "value"}
+	r.Refused(messages.CodeApprovalRequired, "exec", call)
+	r.Must("cap.request", kit.Args{"plan_ref": ref, "effects": []string{"fs.write"}})
+	r.Refused(messages.CodeInvalidParams, "exec", kit.Args{"src": "touch archive/b", "plan_ref": ref})
+	r.Refused(messages.CodeInvalidParams, "exec", kit.Args{"src": src, "plan_ref": ref, "mode": "plan"})
+	r.Must("exec", call)
+	r.Refused(messages.CodeUnknownPlan, "exec", call)
+	for name, want := range map[string]bool{"a": true, "b": false} {
+		if _, err := os.Stat(w.Work + "/archive/" + name); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // Two plans of one shape are two plans: approving one leaves the other alone.
 func TestApprovalIsExact(t *testing.T) {
 	_, r := asked(t)

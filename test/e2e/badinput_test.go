@@ -144,6 +144,7 @@ func TestUnknownRefs(t *testing.T) {
 		"shoal://journal?limit=many":            -32602,
 		"shoal://journal?nonsense=1":            -32602,
 		"shoal://events/journal?since=-1":       -32602,
+		"shoal://events/jobs?since=0":           -32602,
 	} {
 		_, refused := f.Read(uri)
 		if refused.At("code").Int() != code {
