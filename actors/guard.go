@@ -16,7 +16,7 @@ func (w *worker) newHost(rules *leash.Rules, approved *messages.Plan) *interp.Ho
 	h := w.d.NewHost(HostSpec{
 		Session: r.host.name, Task: r.num, Output: r.output, Check: check, Steps: &w.steps, Ended: w.programEnded,
 	})
-	h.Tasks, h.Plans, h.Undo = spawner{w, rules, approved}, planKeeper{w}, undoer{w, check}
+	h.Tasks, h.Plans, h.Undo = spawner{w, rules, approved}, w.plans(), undoer{w, check}
 	return h
 }
 

@@ -116,6 +116,45 @@ func TestApprovalsOfTheLanguage(t *testing.T) {
 	refused(t, g.run("s", "mkdir another"), messages.CodeApprovalRequired)
 }
 
+// A plan of the protocol is known to the language by its reference: what it would
+// do is shown, and waits for the plan's own approval.
+func TestApplyOfAProtocolPlan(t *testing.T) {
+	g := newRig(t)
+	g.attach("s")
+	g.policy.Store(mustPolicy(t, strings.Replace(asking, "auto_apply", "opaque = \"deny\"\nauto_apply", 1)))
+	finished(t, g.run("s", "cd ."))
+	made := g.plan("s", "fn f() { mkdir made }\nif true { f() }")
+	apply := "apply \"" + string(made.PlanRef) + "\""
+	outer := g.plan("s", apply)
+	if outer.ApprovalPending || len(outer.Effects) != 1 || outer.Effects[0].Kind != effect.FSWrite || outer.Effects[0].Origin != string(made.PlanRef) {
+		t.Errorf("plan of %s: %+v", apply, outer)
+	}
+	if got := g.render("s", "(explain '"+apply+"').effects[0]"); got != "fs.write("+filepath.Join(g.dir, "made")+")" {
+		t.Errorf("explain in the language: %s", got)
+	}
+	if got := g.render("s", "("+apply+") catch e { e.code + \" \" + e.msg }"); !strings.HasPrefix(got, "permission approval required") {
+		t.Errorf("without approval: %s", got)
+	}
+	granted := ask(g, "", g.d.plansPID(), messages.Request[messages.CapAnswer](messages.CapRequest{
+		Key: "k", PlanRef: made.PlanRef, Session: "s", Principal: owner, Effects: []effect.Kind{effect.FSWrite},
+	}))
+	if granted.Err != nil || granted.Status != "granted" {
+		t.Fatalf("got %+v", granted)
+	}
+	if _, err := os.Stat(filepath.Join(g.dir, "made")); err == nil {
+		t.Fatal("applied before it was approved")
+	}
+	finished(t, g.run("s", apply))
+	if _, err := os.Stat(filepath.Join(g.dir, "made")); err != nil {
+		t.Error(err)
+	}
+	for _, src := range []string{apply, "apply \"plan:00\""} {
+		if p := g.plan("s", src); !hasOpaque(p.Effects) {
+			t.Errorf("%s: %+v", src, p.Effects)
+		}
+	}
+}
+
 const reading = `
 [principal."local-human"]
 opaque = "deny"

@@ -117,7 +117,7 @@ func (h *sessionHost) explain(m messages.ReadSource, state *interp.State) messag
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), explainTime)
 	defer cancel()
-	e, bad := h.d.Compiler.Explain(ctx, m.Src, state, h.readerOf(m.Principal))
+	e, bad := h.d.Compiler.Explain(ctx, m.Src, state, h.readerOf(m.Principal), planFinder{h, m.Principal})
 	if bad != nil {
 		return messages.Raw{Err: parseError(m.Src, bad)}
 	}

@@ -102,7 +102,7 @@ func (w *worker) admit(ctx context.Context, prog *lang.Program) bool {
 	r := w.run
 	rules := r.host.rulesOf(r.principal)
 	w.rules = rules
-	derived := prog.PlanFiles(ctx, r.fork, w.readable(rules))
+	derived := prog.PlanFiles(ctx, r.fork, w.readable(rules), planFinder{r.host, r.principal})
 	if derived.Err != nil { // what cannot be followed is opaque
 		derived.Effects = append(derived.Effects, effect.Effect{Kind: effect.Opaque, Why: derived.Err.Msg})
 	}

@@ -195,9 +195,10 @@ type Explanation struct {
 }
 
 // Explain says what a source would do in a session, without running it; nil
-// stands for a fresh one. Files that it would load are read from files, which
-// may be nil. What cannot be followed is an opaque effect.
-func (c *Compiler) Explain(ctx context.Context, src string, s *interp.State, files interp.Files) (Explanation, *syntax.Error) {
+// stands for a fresh one. Files that it would load are read from files, and
+// plans that it would apply from plans; both may be nil. What cannot be followed
+// is an opaque effect.
+func (c *Compiler) Explain(ctx context.Context, src string, s *interp.State, files interp.Files, plans interp.StoredPlans) (Explanation, *syntax.Error) {
 	if s == nil {
 		s = interp.NewState("/", nil)
 	}
@@ -205,7 +206,7 @@ func (c *Compiler) Explain(ctx context.Context, src string, s *interp.State, fil
 	if perr != nil {
 		return Explanation{}, perr
 	}
-	r := p.PlanFiles(ctx, s, files)
+	r := p.PlanFiles(ctx, s, files, plans)
 	if r.Err != nil {
 		r.Effects = append(r.Effects, effect.Effect{Kind: effect.Opaque, Why: r.Err.Msg})
 		r.Reversibility = effect.Unknown

@@ -79,24 +79,24 @@ func TestASTSource(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	c := lang.NewCompiler()
-	e, perr := c.Explain(t.Context(), "rm a; ^git push", nil, nil)
+	e, perr := c.Explain(t.Context(), "rm a; ^git push", nil, nil, nil)
 	if perr != nil {
 		t.Fatal(perr)
 	}
 	if len(e.Effects) != 3 || e.Reversible || !e.Spawns || e.Source != "rm a; ^git push" {
 		t.Errorf("got %+v", e)
 	}
-	if e, _ := c.Explain(t.Context(), "1", nil, nil); e.Effects == nil || !e.Reversible {
+	if e, _ := c.Explain(t.Context(), "1", nil, nil, nil); e.Effects == nil || !e.Reversible {
 		t.Errorf("nothing: %+v", e)
 	}
-	if _, perr := c.Explain(t.Context(), "1 +", nil, nil); perr == nil {
+	if _, perr := c.Explain(t.Context(), "1 +", nil, nil, nil); perr == nil {
 		t.Error("half an expression is explained")
 	}
 	s := interp.NewState("/w", nil)
-	if _, perr := c.Explain(t.Context(), "touch a", s, nil); perr != nil || len(s.Bindings()) != 0 {
+	if _, perr := c.Explain(t.Context(), "touch a", s, nil, nil); perr != nil || len(s.Bindings()) != 0 {
 		t.Error("explaining changed the session")
 	}
-	e, perr = c.Explain(t.Context(), "fn f(n) { f(n + 1) }\nf(1)", nil, nil)
+	e, perr = c.Explain(t.Context(), "fn f(n) { f(n + 1) }\nf(1)", nil, nil, nil)
 	if perr != nil || e.Reversibility == "" {
 		t.Errorf("calls without end: %+v, %v", e, perr)
 	}
@@ -108,7 +108,7 @@ func TestExplainFiles(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.Cwd(), "gone.shl"), []byte("rm notes.txt"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	e, perr := lang.NewCompiler().Explain(t.Context(), "source ./gone.shl", s, host.Files{})
+	e, perr := lang.NewCompiler().Explain(t.Context(), "source ./gone.shl", s, host.Files{}, nil)
 	if perr != nil || !slices.ContainsFunc(e.Effects, func(e effect.Effect) bool { return e.Kind == effect.FSDelete }) {
 		t.Errorf("got %+v, %v", e, perr)
 	}

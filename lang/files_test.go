@@ -90,7 +90,7 @@ func TestPlanFiles(t *testing.T) {
 					}
 					continue
 				}
-				r := p.PlanFiles(context.Background(), s, files)
+				r := p.PlanFiles(context.Background(), s, files, nil)
 				got := []string{}
 				for _, e := range r.Effects {
 					got = append(got, strings.ReplaceAll(e.String(), dir+"/", "/"))
@@ -121,7 +121,7 @@ func TestRunOfFilesIsCoveredByPlan(t *testing.T) {
 				t.Fatal(perr)
 			}
 			rec := &recorder{}
-			plan := p.PlanFiles(context.Background(), s, rec)
+			plan := p.PlanFiles(context.Background(), s, rec, nil)
 			rec.did = nil
 			if _, err := p.Run(context.Background(), interp.Run{State: s, Host: &interp.Host{Files: rec}}); err != nil {
 				t.Fatal(err)

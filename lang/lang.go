@@ -68,9 +68,10 @@ func (p *Program) Plan(s *interp.State) plan.Result {
 }
 
 // PlanFiles is Plan that reads the modules and scripts which the program would
-// load and follows them too.
-func (p *Program) PlanFiles(ctx context.Context, s *interp.State, files interp.Files) plan.Result {
-	return plan.Derive(p.code.Tree(), rows{p.lib}, bindings{s}, filesOf(ctx, files, s))
+// load, and the plans which it would apply, and follows them too. Both files and
+// plans may be nil.
+func (p *Program) PlanFiles(ctx context.Context, s *interp.State, files interp.Files, plans interp.StoredPlans) plan.Result {
+	return plan.Derive(p.code.Tree(), rows{p.lib}, bindings{s}, sourcesOf(ctx, files, plans, s))
 }
 
 // Tree is the parsed program; it must not be changed.

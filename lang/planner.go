@@ -15,8 +15,8 @@ import (
 type planner struct{ lib *builtin.Lib }
 
 // Plan is for a program.
-func (p planner) Plan(ctx context.Context, tree *syntax.Program, s *interp.State, files interp.Files) (interp.Planned, *value.Error) {
-	return planned(plan.Derive(tree, rows{p.lib}, bindings{s}, filesOf(ctx, files, s)))
+func (p planner) Plan(ctx context.Context, tree *syntax.Program, s *interp.State, files interp.Files, plans interp.StoredPlans) (interp.Planned, *value.Error) {
+	return planned(plan.Derive(tree, rows{p.lib}, bindings{s}, sourcesOf(ctx, files, plans, s)))
 }
 
 // plannedName is how the planner calls the function of PlanCall; no source can
@@ -24,10 +24,10 @@ func (p planner) Plan(ctx context.Context, tree *syntax.Program, s *interp.State
 const plannedName = "\x00plan"
 
 // PlanCall is for a call of a function without arguments.
-func (p planner) PlanCall(ctx context.Context, fn value.Value, s *interp.State, files interp.Files) (interp.Planned, *value.Error) {
+func (p planner) PlanCall(ctx context.Context, fn value.Value, s *interp.State, files interp.Files, plans interp.StoredPlans) (interp.Planned, *value.Error) {
 	call := &syntax.Call{Fn: &syntax.Name{Name: plannedName}}
 	tree := &syntax.Program{Stmts: []syntax.Stmt{&syntax.ExprStmt{X: call}}}
-	return planned(plan.Derive(tree, rows{p.lib}, withFunction{bindings{s}, fn}, filesOf(ctx, files, s)))
+	return planned(plan.Derive(tree, rows{p.lib}, withFunction{bindings{s}, fn}, sourcesOf(ctx, files, plans, s)))
 }
 
 func planned(r plan.Result) (interp.Planned, *value.Error) {

@@ -101,14 +101,18 @@ func (b bindings) Planned(v value.Value) (fn value.Value, ref, cwd string, ok bo
 	return b.s.Planned(v)
 }
 
-// sources shows the planner the files of a host.
+// sources shows the planner the files and the plans of a host.
 type sources struct {
-	ctx   context.Context // of the call that plans
-	files interp.Files
+	ctx   context.Context    // of the call that plans
+	files interp.Files       // nil: none can be read
+	plans interp.StoredPlans // nil: there are none
 	state *interp.State
 }
 
 func (s sources) Source(path string) (real, text string, ok bool) {
+	if s.files == nil {
+		return "", "", false
+	}
 	info, err := s.files.Stat(s.ctx, path)
 	if err != nil || info.Type == "dir" {
 		return "", "", false
@@ -124,10 +128,18 @@ func (s sources) Module(real string) (value.Value, bool) { return s.state.Loaded
 
 func (s sources) Names() syntax.Names { return s.state.Names() }
 
-// filesOf are the sources of a host; nil when it has no files.
-func filesOf(ctx context.Context, files interp.Files, s *interp.State) plan.Sources {
-	if files == nil {
+func (s sources) Plan(ref string) (src, cwd string, ok bool) {
+	if s.plans == nil {
+		return "", "", false
+	}
+	p, err := s.plans.Find(s.ctx, ref)
+	return p.Source, p.Cwd, err == nil
+}
+
+// sourcesOf are the sources of a host; nil when it has neither files nor plans.
+func sourcesOf(ctx context.Context, files interp.Files, plans interp.StoredPlans, s *interp.State) plan.Sources {
+	if files == nil && plans == nil {
 		return nil
 	}
-	return sources{ctx, files, s}
+	return sources{ctx, files, plans, s}
 }

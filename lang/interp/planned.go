@@ -21,12 +21,12 @@ type Planned struct {
 }
 
 // Planner derives effects without running anything; it reads files of source
-// through files, which may be nil.
+// through files, and what is planned elsewhere from plans, which both may be nil.
 type Planner interface {
 	// Plan is for a program that would run on s.
-	Plan(ctx context.Context, tree *syntax.Program, s *State, files Files) (Planned, *value.Error)
+	Plan(ctx context.Context, tree *syntax.Program, s *State, files Files, plans StoredPlans) (Planned, *value.Error)
 	// PlanCall is for a call of fn without arguments.
-	PlanCall(ctx context.Context, fn value.Value, s *State, files Files) (Planned, *value.Error)
+	PlanCall(ctx context.Context, fn value.Value, s *State, files Files, plans StoredPlans) (Planned, *value.Error)
 }
 
 // Plans is where a kernel keeps plans. Without it a session has its own, which
@@ -36,12 +36,17 @@ type Plans interface {
 	// Keep stores what src would do in the directory cwd and gives the reference
 	// of the plan.
 	Keep(ctx context.Context, src, cwd string, p Planned) (ref string, err error)
-	// Find is a plan that has not been applied, and may be.
-	Find(ctx context.Context, ref string) (StoredPlan, error)
+	StoredPlans
 	// Claim takes note that a plan runs now, in the directory cwd and with the
 	// effects p, which must be those that were planned. The host is the one to run
 	// it on.
 	Claim(ctx context.Context, ref, cwd string, p Planned) (*Host, error)
+}
+
+// StoredPlans finds what a kernel keeps.
+type StoredPlans interface {
+	// Find is a plan that has not been applied, and may be.
+	Find(ctx context.Context, ref string) (StoredPlan, error)
 }
 
 // StoredPlan is what a kernel knows of a plan: its source, and the directory in
@@ -121,7 +126,7 @@ func (m *Machine) Plan(fn value.Value) (id int64, ref string, p Planned, err err
 	if m.run.Planner == nil {
 		return 0, "", Planned{}, noPlanner()
 	}
-	p, perr := m.run.Planner.PlanCall(m.ctx, fn, m.state, m.host.Files)
+	p, perr := m.run.Planner.PlanCall(m.ctx, fn, m.state, m.host.Files, m.host.Plans)
 	if perr != nil {
 		return 0, "", Planned{}, perr
 	}
@@ -165,7 +170,7 @@ func (m *Machine) Explain(src string) (Planned, error) {
 		}
 		return Planned{}, err
 	}
-	planned, err := m.run.Planner.Plan(m.ctx, tree, m.state, m.host.Files)
+	planned, err := m.run.Planner.Plan(m.ctx, tree, m.state, m.host.Files, m.host.Plans)
 	if err != nil {
 		return Planned{}, err
 	}
@@ -205,7 +210,7 @@ func (m *Machine) ApplyRef(ref string, span syntax.Span) (value.Value, error) {
 	p.unit.scope, p.unit.dir = m.links.unit.scope, m.links.unit.dir
 	defer m.within(stored.Cwd)()
 	derive := func() (Planned, *value.Error) {
-		return m.run.Planner.Plan(m.ctx, p.unit.tree, m.state, m.host.Files)
+		return m.run.Planner.Plan(m.ctx, p.unit.tree, m.state, m.host.Files, m.host.Plans)
 	}
 	return m.claimed(ref, derive, func() (value.Value, error) {
 		back := m.beginCallback()
@@ -225,7 +230,7 @@ func (m *Machine) applyKept(plan keptPlan) (value.Value, error) {
 		return run()
 	}
 	derive := func() (Planned, *value.Error) {
-		return m.run.Planner.PlanCall(m.ctx, plan.fn, m.state, m.host.Files)
+		return m.run.Planner.PlanCall(m.ctx, plan.fn, m.state, m.host.Files, m.host.Plans)
 	}
 	return m.claimed(plan.ref, derive, run)
 }

@@ -284,7 +284,7 @@ func (w *walker) head(name string, args []Arg, span syntax.Span) abstract {
 			w.add(span, effect.Effect{Kind: effect.Opaque, Why: "script " + name})
 		}
 		return unknown
-	case ok && (w.loads(name, args, span) || name == "apply" && w.applies(args)):
+	case ok && (w.loads(name, args, span) || name == "apply" && w.applies(args, span)):
 		return unknown
 	}
 	if !ok {
@@ -329,7 +329,7 @@ func (w *walker) loads(name string, args []Arg, span syntax.Span) bool {
 
 // applies walks the code of a plan that apply runs, in the directory of the
 // plan; false when it is not known which that is.
-func (w *walker) applies(args []Arg) bool {
+func (w *walker) applies(args []Arg, span syntax.Span) bool {
 	if len(args) != 1 || args[0].Flag != "" {
 		return false
 	}
@@ -339,17 +339,25 @@ func (w *walker) applies(args []Arg) bool {
 			p = &planned{w.sessionValue(fn).fn, cwd, ref}
 		}
 	}
-	if p == nil || p.fn == nil {
+	if p == nil {
+		return args[0].Known && args[0].Value.Kind() == value.KindStr && w.planned(args[0].Value.AsStr(), span)
+	}
+	if p.fn == nil {
 		return false
 	}
+	w.within(p.ref, p.cwd, func() { w.follow(p.fn, nil) })
+	return true
+}
+
+// within walks the code of a plan, in the directory of the plan.
+func (w *walker) within(ref, dir string, walk func()) {
 	outer, cwd, cds := w.applying, w.cwd, w.cds
-	w.applying, w.cwd = p.ref, p.cwd
-	w.follow(p.fn, nil)
+	w.applying, w.cwd = ref, dir
+	walk()
 	w.applying = outer
 	if w.cds == cds {
 		w.cwd = cwd
 	}
-	return true
 }
 
 // moved follows a change of directory.

@@ -16,6 +16,9 @@ type Sources interface {
 	Source(path string) (real, text string, ok bool)
 	// Module is the module of that real path, if the session has loaded it.
 	Module(real string) (value.Value, bool)
+	// Plan is the source of a plan that was made elsewhere, by its reference, and
+	// the directory in which it runs; false when there is none that may be applied.
+	Plan(ref string) (src, cwd string, ok bool)
 	// Names are the session's bindings as the parser needs them.
 	Names() syntax.Names
 }
@@ -111,6 +114,16 @@ func (w *walker) sourced(name string, span syntax.Span) bool {
 		return false
 	}
 	top := w.scope.top()
+	tree, ok := w.parsed(real, text, w.seeds(top))
+	if !ok {
+		return false
+	}
+	w.file(real, tree, top, span)
+	return true
+}
+
+// seeds are the names that the parser needs for what runs in the scope top.
+func (w *walker) seeds(top *scope) syntax.Names {
 	seeds := syntax.Names{Value: map[string]bool{}, Command: map[string]bool{}}
 	if !w.scope.isClosed() {
 		all := w.sources.Names()
@@ -130,11 +143,27 @@ func (w *walker) sourced(name string, span syntax.Span) bool {
 			seeds.Value[n] = true
 		}
 	}
-	tree, ok := w.parsed(real, text, seeds)
+	return seeds
+}
+
+// planned walks the source of a plan that was made elsewhere; false when it is
+// not known, or calls nest too deep.
+func (w *walker) planned(ref string, span syntax.Span) bool {
+	if w.sources == nil || w.files[ref] || w.depth >= maxDepth {
+		return false
+	}
+	src, cwd, ok := w.sources.Plan(ref)
 	if !ok {
 		return false
 	}
-	w.file(real, tree, top, span)
+	top := w.scope.top()
+	tree, err := syntax.Parse(src, w.seeds(top))
+	if err != nil {
+		return false
+	}
+	w.within(ref, cwd, func() {
+		w.file(ref, tree, &scope{parent: top, names: map[string]abstract{}}, span)
+	})
 	return true
 }
 

@@ -125,7 +125,7 @@ func evaluate(dir, src string, h *interp.Host, compiler *lang.Compiler) reply {
 	var did recorder
 	ctx, cancel := context.WithTimeout(context.Background(), caseTime)
 	defer cancel()
-	planned := program.PlanFiles(ctx, state, h.Files)
+	planned := program.PlanFiles(ctx, state, h.Files, nil)
 	v, err := program.Run(ctx, interp.Run{
 		State: state, Host: did.wrap(h),
 		Sink: func(v value.Value) { r.output = append(r.output, value.Block(v, value.BlockOptions{})) },
