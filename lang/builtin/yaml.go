@@ -405,7 +405,7 @@ func yamlString(s string) *yaml.Node {
 	default:
 		plain := &yaml.Node{Kind: yaml.ScalarNode, Value: s}
 		switch {
-		case plain.ShortTag() != "!!str", strings.ContainsAny(s, "\r\u0085\u2028\u2029\ufeff\t"):
+		case plain.ShortTag() != "!!str", yamlPlain(s).Kind() != value.KindStr, strings.ContainsAny(s, "\r\u0085\u2028\u2029\ufeff\t"):
 			n.Style = yaml.DoubleQuotedStyle
 		case strings.Contains(s, "\n"):
 			n.Style = yaml.DoubleQuotedStyle

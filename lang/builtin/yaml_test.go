@@ -61,7 +61,7 @@ func TestYAMLBomb(t *testing.T) {
 }
 
 func FuzzYAML(f *testing.F) {
-	for _, s := range []string{"a: 1", "- x\n- {b: [1, ~]}", "a: &x 1\nb: *x", "a: |\n  t", "\"\\u00e9\": yes", "? [a]\n: b", "<<: {a: 1}"} {
+	for _, s := range []string{"a: 1", "- x\n- {b: [1, ~]}", "a: &x 1\nb: *x", "a: |\n  t", "\"\\u00e9\": yes", "? [a]\n: b", "<<: {a: 1}", "'1e999'"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, src string) {
