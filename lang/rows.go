@@ -15,7 +15,7 @@ import (
 type rows struct{ lib *builtin.Lib }
 
 func effectArg(a plan.Arg) interp.EffectArg {
-	return interp.EffectArg{Known: a.Known, Value: a.Value, Flag: a.Flag}
+	return interp.EffectArg{Known: a.Known, Value: a.Value, Flag: a.Flag, Prefix: a.Prefix}
 }
 
 func effectArgs(args []plan.Arg) []interp.EffectArg {

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"slices"
 	"strings"
 
 	"shoal.dev/shoal/lang/effect"
@@ -19,22 +20,49 @@ func channelRows() []methodRow {
 	}
 }
 
+// sessionChannels are those that the kernel writes for a session.
+var sessionChannels = []string{"journal", "approval", "render", "session", "session.transcript"}
+
 // IsSessionChannel reports whether a channel is one that the kernel writes for a
 // session: programs may read it, which is reading the journal.
-func IsSessionChannel(name string) bool {
-	switch name {
-	case "journal", "approval", "render", "session", "session.transcript":
-		return true
-	}
-	return false
-}
+func IsSessionChannel(name string) bool { return slices.Contains(sessionChannels, name) }
 
 // channelEffects are for channel(name).
 func channelEffects(args []interp.EffectArg, _ string) []effect.Effect {
-	if of := firstOr(args, "name"); len(of) > 0 && of[0].Known && of[0].Value.Kind() == value.KindStr && IsSessionChannel(of[0].Value.AsStr()) {
-		return []effect.Effect{{Kind: effect.JournalRead}}
+	return readsChannel(firstOr(args, "name"))
+}
+
+// onEffects are for on(channel, handler).
+func onEffects(args []interp.EffectArg, _ string) []effect.Effect {
+	return readsChannel(firstOr(args, "channel"))
+}
+
+// channelMethodEffects are for the methods that only channels have.
+func channelMethodEffects(recv interp.EffectArg, _ []interp.EffectArg, _ string) []effect.Effect {
+	return readsChannel([]interp.EffectArg{recv})
+}
+
+// readsChannel are the effects of reading the channel that the argument is or
+// names: its name may not be known before the program runs, or only how it begins.
+func readsChannel(of []interp.EffectArg) []effect.Effect {
+	if len(of) == 0 {
+		return nil
 	}
-	return nil
+	if a := of[0]; !a.Known {
+		isBeginning := func(name string) bool { return strings.HasPrefix(name, a.Prefix) }
+		if !slices.ContainsFunc(sessionChannels, isBeginning) {
+			return nil
+		}
+		return []effect.Effect{{Kind: effect.JournalRead, Why: "channel: not known before it runs"}}
+	}
+	name, ok := nameOf(of[0].Value)
+	if of[0].Value.Kind() == value.KindStr {
+		name, ok = of[0].Value.AsStr(), true
+	}
+	if !ok || !IsSessionChannel(name) {
+		return nil
+	}
+	return []effect.Effect{{Kind: effect.JournalRead}}
 }
 
 var channelShape = value.ShapeOf("channel")

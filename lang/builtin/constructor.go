@@ -31,7 +31,7 @@ func callRows() []functionRow {
 		{"save(path: path|str, value: any)", "Writes the value to a file; gives the value back.", firstWriteEffects, saveCall},
 		{"retry(n: int, thunk: fn, *, delay?: duration)", "Calls thunk up to n times until it gives no error and no failed outcome.", only(), callRetry},
 		{"parallel(*, settle: bool = false, ...f: fn)", "Calls all functions at once: the list of what they give.", only(), callParallel},
-		{"on(channel: record|str, handler: fn)", "Calls handler with each event that the channel gets from now on; the task that does.", only(), callOn},
+		{"on(channel: record|str, handler: fn)", "Calls handler with each event that the channel gets from now on; the task that does.", onEffects, callOn},
 		{"open(path: path|str)", "Opens a file, a directory or a URL with the desktop's program for it; does not wait.", openEffects, callOpen},
 		{"run(target: str|path, ...args: any)", "Runs a program by name.", runEffects, callRun},
 	}

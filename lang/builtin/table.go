@@ -128,8 +128,9 @@ func (l *Lib) addMethod(r methodRow) {
 // wait stand here too.
 var outside = map[string]methodEffects{
 	"save": saveMethodEffects, "append": saveMethodEffects,
+	"latest": channelMethodEffects, "events": channelMethodEffects,
 	"await": waits, "wait": waits, "suspend": waits, "resume": waits,
-	"emit": waits, "latest": waits,
+	"emit": waits,
 }
 
 // plainMethods are methods of str that need nothing of a call, as a rule.

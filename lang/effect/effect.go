@@ -6,6 +6,7 @@
 package effect
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -134,9 +135,10 @@ func (e Effect) Same(o Effect) bool {
 	return e.Kind == o.Kind && e.Target() == o.Target()
 }
 
-// String is the spelling of plan records: "fs.delete(/tmp/x)".
+// String is the spelling of plan records: "fs.delete(/tmp/x)". What has no target
+// says why it is there, if that is known.
 func (e Effect) String() string {
-	return e.Kind.Dotted() + "(" + e.Target() + ")"
+	return e.Kind.Dotted() + "(" + cmp.Or(e.Target(), e.Why) + ")"
 }
 
 // Reversibility says how much of a program's work has a recorded inverse.

@@ -81,9 +81,10 @@ type Doc struct {
 
 // EffectArg is an argument as the planner knows it: a constant, or not.
 type EffectArg struct {
-	Known bool
-	Value value.Value
-	Flag  string
+	Known  bool
+	Value  value.Value
+	Flag   string
+	Prefix string // what a text, or the name of a channel, that is not known begins with
 }
 
 // EffectFunc derives effects from arguments without running anything; cwd

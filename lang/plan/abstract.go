@@ -17,6 +17,8 @@ type abstract struct {
 	rows  bool // a collection of records
 	fn    *function
 
+	prefix string // what a text, or the name of a channel, that is not known begins with
+
 	fields map[string]abstract // of a module: its exports
 
 	planned *planned // of a plan's record
@@ -50,8 +52,18 @@ func constant(v value.Value) abstract {
 
 func ofKind(k value.Kind) abstract { return abstract{kind: k, typed: true} }
 
+// beginning is what a text certainly begins with.
+func (a abstract) beginning() string {
+	if a.known && a.v.Kind() == value.KindStr {
+		return a.v.AsStr()
+	}
+	return a.prefix
+}
+
 // arg is an abstract value as an argument.
-func (a abstract) arg() Arg { return Arg{Known: a.known, Value: a.v, planned: a.planned} }
+func (a abstract) arg() Arg {
+	return Arg{Known: a.known, Value: a.v, Prefix: a.prefix, planned: a.planned}
+}
 
 // scope maps names to what is known of them.
 type scope struct {

@@ -257,6 +257,15 @@ func constructed(name string, args []Arg) abstract {
 			return constant(value.Path(args[0].Value.AsStr()))
 		}
 		return ofKind(value.KindPath)
+	case "channel":
+		if len(args) == 1 && args[0].Known && args[0].Value.Kind() == value.KindStr {
+			var channel value.RecordBuilder
+			channel.Add("channel", args[0].Value)
+			return constant(channel.Done())
+		}
+		if len(args) == 1 {
+			return abstract{kind: value.KindRecord, typed: true, prefix: args[0].Prefix}
+		}
 	case "glob":
 		return ofKind(value.KindGlob)
 	case "range":

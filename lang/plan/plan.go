@@ -18,9 +18,10 @@ import (
 
 // Arg is an argument as far as it is known.
 type Arg struct {
-	Known bool
-	Value value.Value
-	Flag  string // of a long flag or short letter
+	Known  bool
+	Value  value.Value
+	Flag   string // of a long flag or short letter
+	Prefix string // what a text, or the name of a channel, that is not known begins with
 
 	planned *planned // what `plan` has looked at, if the value is its record
 }
@@ -148,6 +149,7 @@ type effectKey struct {
 	kind   effect.Kind
 	target string
 	origin string
+	why    string
 }
 
 // walker collects effects.
@@ -214,7 +216,7 @@ func (w *walker) add(span syntax.Span, effects ...effect.Effect) {
 		if e.Origin == "" {
 			e.Origin = w.applying
 		}
-		key := effectKey{e.Kind, e.Target(), e.Origin}
+		key := effectKey{e.Kind, e.Target(), e.Origin, e.Why}
 		if e.Span == nil && span.End > 0 {
 			e.Span = &effect.Span{Start: span.Start, End: span.End}
 		}

@@ -142,10 +142,7 @@ func (w *walker) expr(e syntax.Expr) abstract {
 	case *syntax.List:
 		return w.list(e)
 	case *syntax.Record:
-		for i := range e.Fields {
-			w.mention(w.expr(e.Fields[i].Value))
-		}
-		return ofKind(value.KindRecord)
+		return w.record(e)
 	case *syntax.Block:
 		return w.block(e)
 	case *syntax.Paren:
@@ -218,7 +215,7 @@ func literal(l *syntax.Literal) abstract {
 
 func (w *walker) interp(e *syntax.Interp) abstract {
 	var b strings.Builder
-	known := true
+	known, prefix := true, ""
 	for i := range e.Parts {
 		p := &e.Parts[i]
 		if p.X == nil {
@@ -228,6 +225,9 @@ func (w *walker) interp(e *syntax.Interp) abstract {
 		a := w.expr(p.X)
 		switch {
 		case !a.known:
+			if known {
+				prefix = b.String() + a.prefix
+			}
 			known = false
 		case a.v.Kind() == value.KindStr:
 			b.WriteString(a.v.AsStr())
@@ -236,7 +236,7 @@ func (w *walker) interp(e *syntax.Interp) abstract {
 		}
 	}
 	if !known {
-		return ofKind(value.KindStr)
+		return abstract{kind: value.KindStr, typed: true, prefix: prefix}
 	}
 	return constant(value.Str(b.String()))
 }
@@ -249,6 +249,28 @@ func (w *walker) name(e *syntax.Name) abstract {
 		return a
 	}
 	return w.unbound(e.Name, nil, e.Span)
+}
+
+// record walks a record. One with nothing but a channel's name is a channel.
+func (w *walker) record(e *syntax.Record) abstract {
+	var made value.RecordBuilder
+	known := true
+	for i := range e.Fields {
+		f := &e.Fields[i]
+		a := w.expr(f.Value)
+		w.mention(a)
+		if len(e.Fields) == 1 && f.Key == "channel" {
+			found, _ := w.rows.Function("channel", []Arg{a.arg()}, w.dir())
+			w.add(e.Span, found...)
+		}
+		if known = known && a.known; known {
+			made.Add(f.Key, a.v)
+		}
+	}
+	if !known {
+		return ofKind(value.KindRecord)
+	}
+	return constant(made.Done())
 }
 
 func (w *walker) list(e *syntax.List) abstract {
@@ -358,7 +380,10 @@ func (w *walker) binary(e *syntax.Binary) abstract {
 			return constant(value.Str(l.v.AsStr() + r.v.AsStr()))
 		}
 		if l.typed && r.typed && l.kind == r.kind {
-			return ofKind(l.kind)
+			return abstract{kind: l.kind, typed: true, prefix: l.beginning()}
+		}
+		if l.beginning() != "" { // a text takes nothing but text
+			return abstract{kind: value.KindStr, typed: true, prefix: l.beginning()}
 		}
 	case "==", "!=", "<", "<=", ">", ">=", "in":
 		return ofKind(value.KindBool)
