@@ -72,12 +72,12 @@ func (r *Regex) FindAll(s string, most int, stop func() error) (all []string, er
 		if !r.Slow(s) {
 			return r.re.FindAllString(s, most), nil
 		}
-		_, err = r.each(s, func(match string) (string, error) {
+		err = r.each(s, func(start, end int) error {
 			if len(all) == most {
-				return "", errEnough
+				return errEnough
 			}
-			all = Push(all, match)
-			return "", asked.next()
+			all = Push(all, s[start:end])
+			return asked.next()
 		})
 		if err == errEnough {
 			err = nil

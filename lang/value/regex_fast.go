@@ -14,16 +14,17 @@ type fastRegex struct {
 	literal  string // the whole pattern, when not ""
 	class    *classScanner
 	required string // every match contains it
+	around   surroundings
 }
 
 // analyse looks for a fast way to match what re matches.
 func analyse(re *regexp.Regexp) fastRegex {
 	tree, err := syntax.Parse(re.String(), syntax.Perl)
 	if err != nil {
-		return fastRegex{}
+		return fastRegex{around: textStart}
 	}
 	tree = tree.Simplify()
-	var f fastRegex
+	f := fastRegex{around: surroundingsOf(tree)}
 	switch {
 	case isLiteral(tree):
 		f.literal = string(tree.Rune)

@@ -19,10 +19,13 @@ func (r *Regex) Replace(s, rep string, stop func() error) (string, error) {
 		return w.simple(r.fast)
 	case groups == 0:
 		return w.engine(r)
+	case r.fast.around == 0:
+		return w.groups(r)
 	}
 	// What groups put in is at most the matched text each time.
 	w.size += groups * len(s)
-	if _, err := w.engine(r); err != nil {
+	err := r.each(s, func(start, end int) error { return w.next(end-start, len(rep)) })
+	if err != nil {
 		return "", err
 	}
 	return r.re.ReplaceAllString(s, rep), nil
@@ -33,12 +36,14 @@ type replacing struct {
 	s, rep string
 	size   int // of the result so far
 	n      int // matches so far
+	from   int // where what is not yet in out begins
+	out    []byte
 	stop   func() error
 }
 
-// next counts a match.
-func (w *replacing) next(match string) error {
-	if w.size += len(w.rep) - len(match); w.size > MaxText {
+// next counts a match of so many bytes that becomes so many others.
+func (w *replacing) next(was, becomes int) error {
+	if w.size += becomes - was; w.size > MaxText {
 		return Errorf(CodeOverflow, "replace: more than %d bytes", MaxText)
 	}
 	if w.n++; w.n%stopEvery == 0 {
@@ -47,49 +52,56 @@ func (w *replacing) next(match string) error {
 	return nil
 }
 
-func (w *replacing) simple(f fastRegex) (string, error) {
-	var out []byte
-	from := 0
-	for start, end := f.find(w.s, 0); start >= 0; start, end = f.find(w.s, end) {
-		if err := w.next(w.s[start:end]); err != nil {
-			return "", err
-		}
-		if out == nil {
-			out = make([]byte, 0, len(w.s))
-		}
-		out = ExtendText(ExtendText(out, w.s[from:start]), w.rep)
-		from = end
+// put replaces a match.
+func (w *replacing) put(start, end int, with string) error {
+	if err := w.next(end-start, len(with)); err != nil {
+		return err
 	}
-	if out == nil {
-		return w.s, nil
+	if w.out == nil {
+		w.out = make([]byte, 0, len(w.s))
 	}
-	return TextOf(ExtendText(out, w.s[from:])), nil
+	w.out = ExtendText(ExtendText(w.out, w.s[w.from:start]), with)
+	w.from = end
+	return nil
 }
 
-// halted leaves the engine, which has no other way to be stopped.
-type halted struct{ err error }
+// done is the result.
+func (w *replacing) done() string {
+	if w.out == nil {
+		return w.s
+	}
+	return TextOf(ExtendText(w.out, w.s[w.from:]))
+}
+
+func (w *replacing) simple(f fastRegex) (string, error) {
+	for start, end := f.find(w.s, 0); start >= 0; start, end = f.find(w.s, end) {
+		if err := w.put(start, end, w.rep); err != nil {
+			return "", err
+		}
+	}
+	return w.done(), nil
+}
 
 // engine replaces by rep as it stands.
 func (w *replacing) engine(r *Regex) (string, error) {
-	return r.each(w.s, func(match string) (string, error) { return w.rep, w.next(match) })
+	err := r.each(w.s, func(start, end int) error { return w.put(start, end, w.rep) })
+	if err != nil {
+		return "", err
+	}
+	return w.done(), nil
 }
 
-// each replaces every match by what f gives for it, until f gives an error.
-func (r *Regex) each(s string, f func(match string) (string, error)) (out string, err error) {
-	defer func() {
-		switch cause := recover().(type) {
-		case nil:
-		case halted:
-			out, err = "", cause.err
-		default:
-			panic(cause)
-		}
-	}()
-	return r.re.ReplaceAllStringFunc(s, func(match string) string {
-		with, err := f(match)
-		if err != nil {
-			panic(halted{err})
-		}
-		return with
-	}), nil
+// groups replaces where a match depends on nothing before it: its groups are
+// found by matching once more from its start.
+func (w *replacing) groups(r *Regex) (string, error) {
+	var with []byte
+	err := r.each(w.s, func(start, end int) error {
+		rest := w.s[start:]
+		with = r.re.ExpandString(with[:0], w.rep, rest, r.re.FindStringSubmatchIndex(rest))
+		return w.put(start, end, string(with))
+	})
+	if err != nil {
+		return "", err
+	}
+	return w.done(), nil
 }

@@ -175,3 +175,18 @@ func TestLongText(t *testing.T) {
 		}
 	}
 }
+
+// In a text that the engine goes through in several runs, all is as in one.
+func TestRegexBeginsAnew(t *testing.T) {
+	s := strings.Repeat("ab12 é;\n", 5*anewAfter/2/len("ab12 é;\n"))
+	for _, pattern := range []string{
+		`[a-z]+\d`, `\b`, `\B`, `x*`, `^a|b`, `(?m)^a`, `(?m)^|b`, `a|$`, `(?m)$`, `\bb|.`, `\bé|\w`, `(a)(b)?|é`, `(?s)b.{0,9}`,
+	} {
+		r := must(NewRegex(pattern)).AsRegex()
+		for _, rep := range []string{"<>", "$0$1"} {
+			if got, want := replaced(t, r, s, rep), r.re.ReplaceAllString(s, rep); got != want {
+				t.Errorf("%s by %q: got %d bytes that differ from the engine's %d", pattern, rep, len(got), len(want))
+			}
+		}
+	}
+}
