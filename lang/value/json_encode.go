@@ -52,9 +52,9 @@ func encodeJSON(dst []byte, v Value, pretty bool, stop func() error) ([]byte, *E
 
 // AppendJSONString appends s as a JSON string, escaping only what must be.
 func AppendJSONString(dst []byte, s string) []byte {
-	dst = append(dst, '"')
+	dst = Push(dst, '"')
 	dst = appendJSONText(dst, s)
-	return append(dst, '"')
+	return Push(dst, '"')
 }
 
 func appendJSONText(dst []byte, s string) []byte {
@@ -134,14 +134,43 @@ type jsonEncoder struct {
 	names []string // what stands before each of its values
 }
 
-func (e *jsonEncoder) str(s string) { e.dst = AppendJSONString(e.dst, s) }
+func (e *jsonEncoder) str(s string) {
+	if len(s) < pieceBytes {
+		e.dst = AppendJSONString(e.dst, s)
+		return
+	}
+	e.dst = Push(e.dst, '"')
+	for len(s) > 0 && e.goesOn() {
+		n := TextPiece(s)
+		e.dst = appendJSONText(e.dst, s[:n])
+		s = s[n:]
+	}
+	e.dst = Push(e.dst, '"')
+}
+
+// goesOn reports whether to go on, which it asks however little was counted.
+func (e *jsonEncoder) goesOn() bool {
+	if len(e.dst)-e.start > MaxText {
+		e.err = Errorf(CodeOverflow, "JSON text over %d bytes", MaxText)
+		return false
+	}
+	if err := e.turns.now(); err != nil {
+		e.err = asError(err, CodeCancelled)
+		return false
+	}
+	return true
+}
+
+// valueRoom is how many bytes there is room for before a value that is no
+// text, and what stands round it.
+const valueRoom = 64
 
 // newline starts a line at a depth when pretty.
 func (e *jsonEncoder) newline(depth int) {
 	if !e.pretty {
 		return
 	}
-	e.dst = append(e.dst, '\n')
+	e.dst = append(Room(e.dst, 2*depth+2), '\n')
 	for range depth {
 		e.dst = append(e.dst, ' ', ' ')
 	}
@@ -149,7 +178,7 @@ func (e *jsonEncoder) newline(depth int) {
 
 func (e *jsonEncoder) key(k string) {
 	e.str(k)
-	e.dst = append(e.dst, ':')
+	e.dst = append(Room(e.dst, 2), ':')
 	if e.pretty {
 		e.dst = append(e.dst, ' ')
 	}
@@ -167,6 +196,7 @@ func (e *jsonEncoder) value(v Value, depth int) {
 		e.err = asError(err, CodeCancelled)
 		return
 	}
+	e.dst = Room(e.dst, valueRoom)
 	switch v.Kind() {
 	case KindNull:
 		e.dst = append(e.dst, "null"...)
@@ -254,7 +284,7 @@ func (e *jsonEncoder) sequence(n, depth int, item func(i int)) {
 			e.dst = Room(e.dst, min(like+like/8, expectMost)) // numbers become longer
 		}
 		if i > 0 {
-			e.dst = append(e.dst, ',')
+			e.dst = Push(e.dst, ',')
 		}
 		e.newline(depth + 1)
 		item(i)
@@ -262,7 +292,7 @@ func (e *jsonEncoder) sequence(n, depth int, item func(i int)) {
 	if n > 0 {
 		e.newline(depth)
 	}
-	e.dst = append(e.dst, ']')
+	e.dst = Push(e.dst, ']')
 }
 
 func (e *jsonEncoder) record(r *Record, depth int) {
@@ -272,10 +302,10 @@ func (e *jsonEncoder) record(r *Record, depth int) {
 	}
 	if names := e.namesOf(r.Shape); len(names) > 0 {
 		for i, name := range names {
-			e.dst = append(e.dst, name...)
+			e.dst = ExtendText(e.dst, name)
 			e.value(r.Vals[i], depth+1)
 		}
-		e.dst = append(e.dst, '}')
+		e.dst = Push(e.dst, '}')
 		return
 	}
 	e.dst = append(e.dst, '{')
@@ -284,7 +314,7 @@ func (e *jsonEncoder) record(r *Record, depth int) {
 			return
 		}
 		if i > 0 {
-			e.dst = append(e.dst, ',')
+			e.dst = Push(e.dst, ',')
 		}
 		e.newline(depth + 1)
 		e.key(k)
@@ -293,7 +323,7 @@ func (e *jsonEncoder) record(r *Record, depth int) {
 	if len(r.Vals) > 0 {
 		e.newline(depth)
 	}
-	e.dst = append(e.dst, '}')
+	e.dst = Push(e.dst, '}')
 }
 
 // namesOf is what stands before each value of a record, for a shape that comes

@@ -166,7 +166,7 @@ func (p *jsonParser) array(depth int) (Value, bool) {
 			return Null, false
 		}
 		records = records && v.Kind() == KindRecord
-		p.stack = append(p.stack, v)
+		p.stack = Push(p.stack, v)
 		p.space()
 		if p.at >= len(p.s) {
 			return Null, p.fail("unexpected end of array")
@@ -229,7 +229,7 @@ func (p *jsonParser) object(depth int) (Value, bool) {
 		if slot := o.slot(key); slot < len(p.stack)-base {
 			p.stack[base+slot] = v
 		} else {
-			p.stack = append(p.stack, v)
+			p.stack = Push(p.stack, v)
 		}
 		p.space()
 		if p.at >= len(p.s) {
@@ -277,7 +277,7 @@ func (o *objectKeys) slot(key string) int {
 		}
 		key = strings.Clone(key)
 		o.at[key] = len(o.keys)
-		o.keys = append(o.keys, key)
+		o.keys = Push(o.keys, key)
 		return len(o.keys) - 1
 	}
 	if i := o.shape.Slot(key); i >= 0 {
@@ -304,7 +304,7 @@ func (o *objectKeys) leave() {
 }
 
 func (o *objectKeys) overflow(keys []string) {
-	o.keys = append([]string(nil), keys...)
+	o.keys = Extend(nil, keys)
 	o.at = make(map[string]int, 2*len(keys))
 	for i, k := range keys {
 		o.at[k] = i
@@ -432,39 +432,43 @@ func (p *jsonParser) str() (string, bool) {
 
 // escaped goes on after the plain part start..i of a string.
 func (p *jsonParser) escaped(start, i int) (string, bool) {
-	buf := append(make([]byte, 0, i-start+32), p.s[start:i]...)
+	buf := ExtendText(make([]byte, 0, i-start+32), p.s[start:i])
 	for {
+		if p.halted = p.turns.next(); p.halted != nil {
+			return "", false
+		}
 		if p.at = i; i >= len(p.s) {
 			return "", p.fail("unterminated string")
 		}
 		switch c := p.s[i]; {
 		case c == '"':
 			p.at = i + 1
-			if text := string(buf); utf8.ValidString(text) {
-				return text, true
+			text := TextOf(buf)
+			if !utf8.ValidString(text) {
+				text = validText(text)
 			}
-			return validText(string(buf)), true
+			return text, true
 		case c == '\\':
 			var ok bool
-			if buf, i, ok = p.escape(buf, i+1); !ok {
+			if buf, i, ok = p.escape(Room(buf, utf8.UTFMax), i+1); !ok {
 				return "", false
 			}
 		case c < 0x20:
 			return "", p.fail("control character in string")
 		}
 		n, _ := plain(p.s, i)
-		buf = append(buf, p.s[i:i+n]...)
+		buf = ExtendText(buf, p.s[i:i+n])
 		i += n
 	}
 }
 
 // validText replaces each wrong byte by U+FFFD.
 func validText(s string) string {
-	var b strings.Builder
+	b := make([]byte, 0, len(s))
 	for _, r := range s {
-		b.WriteRune(r)
+		b = utf8.AppendRune(Room(b, utf8.UTFMax), r)
 	}
-	return b.String()
+	return TextOf(b)
 }
 
 // escape decodes the escape whose letter is at i.

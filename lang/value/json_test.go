@@ -2,6 +2,7 @@ package value
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -34,6 +35,32 @@ func TestParseJSON(t *testing.T) {
 	}
 	if _, err := ParseJSON("[1,\n  é x]"); err == nil || !strings.Contains(err.Msg, "line 2 column 3") {
 		t.Errorf("place: %v", err)
+	}
+}
+
+// A long text is worked on in pieces, and may be left between them.
+func TestLongJSONText(t *testing.T) {
+	for _, unit := range []string{"a", "é", "€", "😀", "\x01", "\n\"\\", "\xff", "\x80", "\xf0\x9f", "a€\xe2\x82"} {
+		for _, lead := range []string{"", "x", "xy", "xyz"} {
+			s := lead + strings.Repeat(unit, 2*pieceBytes/len(unit))
+			text, err := JSON(Str(s), false)
+			if err != nil {
+				t.Fatalf("%q: %v", unit, err)
+			}
+			want := strings.Map(func(r rune) rune { return r }, s)
+			back, err := ParseJSON(text)
+			if err != nil || back.AsStr() != want {
+				t.Errorf("%q after %q: got another text back, or %v", unit, lead, err)
+			}
+		}
+	}
+	stopped := errors.New("stopped")
+	stop := func() error { return stopped }
+	if _, err := JSONUntil(Str(strings.Repeat("\x01", 2*pieceBytes)), false, stop); err == nil || err.Code != CodeCancelled {
+		t.Errorf("a text that is encoded: got %v, want what stop said", err)
+	}
+	if _, err := ParseJSONUntil(`"`+strings.Repeat(`\n`, 2*turnsBetween)+`"`, stop); err == nil || err.Code != CodeCancelled {
+		t.Errorf("a text that is parsed: got %v, want what stop said", err)
 	}
 }
 

@@ -2,6 +2,7 @@ package value
 
 import (
 	"slices"
+	"unicode/utf8"
 	"unsafe"
 )
 
@@ -46,6 +47,20 @@ func Room[T any](dst []T, n int) []T {
 	grown := make([]T, len(dst), max(len(dst)+n, len(dst)+len(dst)/4))
 	copyPieces(grown, dst)
 	return grown
+}
+
+// TextPiece is how many bytes the first piece of a text has. A long text is cut
+// between characters.
+func TextPiece(s string) int {
+	if len(s) <= pieceBytes {
+		return len(s)
+	}
+	for n := pieceBytes; n > pieceBytes-utf8.UTFMax; n-- {
+		if utf8.RuneStart(s[n]) {
+			return n
+		}
+	}
+	return pieceBytes // within bytes that are no character
 }
 
 // JoinText is a and b in one.

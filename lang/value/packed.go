@@ -119,8 +119,8 @@ func (p *Packer) Row(cells []string) {
 			b.long[len(b.starts)] = StrOf(BytesOf(cell))
 			cell = ""
 		}
-		b.starts = append(b.starts, uint32(start))
-		b.text = append(append(b.text, cell...), 0)
+		b.starts = Push(b.starts, uint32(start))
+		b.text = Push(ExtendText(b.text, cell), 0)
 	}
 	p.added(1)
 }

@@ -28,6 +28,9 @@ func grow(n int) int { return min(max(2*n, slabFirst), slabMost) }
 
 // str makes a str of a copy of s, so that the source of s can go.
 func (b *slab) str(s string) Value {
+	if len(s) >= pieceBytes {
+		return StrOf(textBytes(s))
+	}
 	return nearText(KindStr, b.block(nearSize(len(s))), s)
 }
 
@@ -81,7 +84,7 @@ func (b *slab) vals(items []Value) []Value {
 	n := len(b.values)
 	if n+k > cap(b.values) {
 		if k > slabMost/4 {
-			return append(make([]Value, 0, k), items...)
+			return Extend(nil, items)
 		}
 		b.values = make([]Value, 0, max(grow(cap(b.values)), k))
 		n = 0

@@ -12,7 +12,15 @@ type turns struct {
 
 // next counts a value; an error ends the work.
 func (t *turns) next() error {
-	if t.n++; t.n%turnsBetween != 0 || t.stop == nil {
+	if t.n++; t.n%turnsBetween != 0 {
+		return nil
+	}
+	return t.now()
+}
+
+// now asks at once.
+func (t *turns) now() error {
+	if t.stop == nil {
 		return nil
 	}
 	return t.stop()
