@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/bits"
 	"strings"
 
@@ -19,16 +18,19 @@ func csvRows() []memberRow {
 }
 
 func csvParse(c *interp.Call, a []value.Value) (value.Value, error) {
-	p := csvParser{src: strings.TrimPrefix(a[0].AsStr(), "\ufeff"), line: 1}
+	p := csvParser{c: c, src: strings.TrimPrefix(a[0].AsStr(), byteOrderMark), line: 1}
 	if err := c.M.Reserve(int64(len(p.src))); err != nil {
 		return value.Null, err
 	}
 	p.blankLines()
 	header, err := p.record()
 	if err != nil {
-		return value.Null, argErr(c.Span, "csv.parse: %v", err)
+		return value.Null, err
 	}
-	shape, slots := csvShape(header)
+	shape, slots, err := csvShape(c, header)
+	if err != nil {
+		return value.Null, err
+	}
 	made := value.NewPacker(shape, slots)
 	for p.blankLines(); p.more(); p.blankLines() {
 		if made.Len() >= maxItems {
@@ -43,7 +45,7 @@ func csvParse(c *interp.Call, a []value.Value) (value.Value, error) {
 		line := p.line
 		cells, err := p.record()
 		if err != nil {
-			return value.Null, argErr(c.Span, "csv.parse: %v", err)
+			return value.Null, err
 		}
 		if len(cells) != len(slots) {
 			return value.Null, argErr(c.Span, "csv.parse: line %d has %s, the header has %d", line, plural(len(cells), "cell"), len(slots))
@@ -58,19 +60,25 @@ func csvParse(c *interp.Call, a []value.Value) (value.Value, error) {
 
 // csvShape is the shape of the rows and the slot of each column: of columns
 // with one name the last gives the value.
-func csvShape(header []string) (*value.Shape, []int) {
+func csvShape(c *interp.Call, header []string) (*value.Shape, []int, error) {
 	shape, slots := value.EmptyShape, make([]int, len(header))
 	for i, name := range header {
+		if i%piecesPerCheck == piecesPerCheck-1 {
+			if err := c.M.Check(); err != nil {
+				return nil, nil, err
+			}
+		}
 		if slots[i] = shape.Slot(name); slots[i] < 0 {
 			slots[i] = len(shape.Keys())
 			shape = shape.With(strings.Clone(name)) // which outlives the text
 		}
 	}
-	return shape, slots
+	return shape, slots, nil
 }
 
 // csvParser reads RFC 4180 records; cells are parts of src where they can be.
 type csvParser struct {
+	c      *interp.Call
 	src    string
 	at     int
 	line   int
@@ -94,7 +102,13 @@ func (p *csvParser) record() (cells []string, err error) {
 	for more := p.more(); more && err == nil; {
 		var cell string
 		cell, more, err = p.next()
-		cells = append(cells, cell)
+		cells = value.Push(cells, cell)
+		if len(cells)%piecesPerCheck == 0 && err == nil {
+			err = p.c.M.Check()
+		}
+		if len(cells) > maxItems {
+			err = tooLong(p.c)
+		}
 	}
 	p.cells = cells
 	return cells, err
@@ -183,7 +197,7 @@ func (p *csvParser) cell() (string, error) {
 		at++
 	}
 	if at < len(src) && src[at] == '"' {
-		return "", fmt.Errorf("line %d: a quote inside an unquoted cell", p.line)
+		return "", p.wrong("line %d: a quote inside an unquoted cell", p.line)
 	}
 	if at > start && src[at-1] == '\r' && (at == len(src) || src[at] == '\n') {
 		at--
@@ -195,31 +209,40 @@ func (p *csvParser) cell() (string, error) {
 // endsCell are the bytes at which an unquoted cell ends, one of them wrongly.
 var endsCell = [256]bool{',': true, '\n': true, '"': true}
 
+// wrong says what is no CSV.
+func (p *csvParser) wrong(format string, args ...any) error {
+	return argErr(p.c.Span, "csv.parse: "+format, args...)
+}
+
 func (p *csvParser) quoted() (string, error) {
 	start := p.line
 	p.at++
-	var b strings.Builder
-	for {
+	var b []byte
+	for parts := 1; ; parts++ {
+		if parts%piecesPerCheck == 0 {
+			if err := p.c.M.Check(); err != nil {
+				return "", err
+			}
+		}
 		rest := p.src[p.at:]
 		i := strings.IndexByte(rest, '"')
 		if i < 0 {
-			return "", fmt.Errorf("line %d: a quoted cell does not end", start)
+			return "", p.wrong("line %d: a quoted cell does not end", start)
 		}
 		p.line += strings.Count(rest[:i], "\n")
 		p.at += i + 1
 		if p.more() && p.src[p.at] == '"' {
-			b.WriteString(rest[:i+1])
+			b = value.ExtendText(b, rest[:i+1])
 			p.at++
 			continue
 		}
 		if p.more() && p.src[p.at] != ',' && !p.atLineEnd() {
-			return "", fmt.Errorf("line %d: text after a quoted cell", p.line)
+			return "", p.wrong("line %d: text after a quoted cell", p.line)
 		}
-		if b.Len() == 0 {
+		if b == nil {
 			return rest[:i], nil
 		}
-		b.WriteString(rest[:i])
-		return b.String(), nil
+		return value.TextOf(value.ExtendText(b, rest[:i])), nil
 	}
 }
 
@@ -240,18 +263,16 @@ func csvStringify(c *interp.Call, a []value.Value) (value.Value, error) {
 		}
 	}
 	header := rows[0].AsRecord().Shape.Keys()
-	var b strings.Builder
-	csvLine(&b, header, func(name string) string { return name })
+	w := csvWriter{c: c}
+	if err := w.line(header, func(name string) string { return name }); err != nil {
+		return value.Null, err
+	}
 	for _, r := range rows {
-		csvLine(&b, header, func(name string) string { return csvText(r.AsRecord(), name) })
-		if err := c.M.Check(); err != nil {
+		if err := w.line(header, func(name string) string { return csvText(r.AsRecord(), name) }); err != nil {
 			return value.Null, err
 		}
-		if b.Len() > maxText {
-			return value.Null, codeErr(c.Span, value.CodeOverflow, "csv.stringify: more than %d bytes", maxText)
-		}
 	}
-	return value.Str(b.String()), nil
+	return value.Str(value.TextOf(w.out)), nil
 }
 
 // csvText is a cell's text: str raw, others as they are shown inline.
@@ -266,18 +287,85 @@ func csvText(r *value.Record, name string) string {
 	return inline(v)
 }
 
-// csvLine writes the cell of each column. A line of one empty cell is quoted, as
-// an empty line is none; so is a byte order mark, which the start of a text loses.
-func csvLine(b *strings.Builder, header []string, cell func(name string) string) {
+// csvWriter collects lines.
+type csvWriter struct {
+	c     *interp.Call
+	out   []byte
+	parts int // of them so far
+}
+
+// part adds a piece of a line.
+func (w *csvWriter) part(text string) error {
+	w.out = value.ExtendText(w.out, text)
+	if w.parts++; w.parts%piecesPerCheck == 0 {
+		return w.check()
+	}
+	return nil
+}
+
+func (w *csvWriter) check() error {
+	if len(w.out) > maxText {
+		return codeErr(w.c.Span, value.CodeOverflow, "csv.stringify: more than %d bytes", maxText)
+	}
+	return w.c.M.Check()
+}
+
+// line writes the cell of each column. A line of one empty cell is quoted, as an
+// empty line is none.
+func (w *csvWriter) line(header []string, cell func(name string) string) error {
 	for i, name := range header {
 		if i > 0 {
-			b.WriteByte(',')
+			w.out = value.Push(w.out, ',')
 		}
 		text := cell(name)
-		if strings.ContainsAny(text, ",\"\r\n\ufeff") || text == "" && len(header) == 1 {
-			text = `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
+		write := w.part
+		if csvSpecial(text) || text == "" && len(header) == 1 {
+			write = w.quoted
 		}
-		b.WriteString(text)
+		if err := write(text); err != nil {
+			return err
+		}
 	}
-	b.WriteByte('\n')
+	w.out = value.Push(w.out, '\n')
+	return w.check()
 }
+
+// quoted writes a cell in quotes, those within doubled.
+func (w *csvWriter) quoted(text string) error {
+	w.out = value.Push(w.out, '"')
+	for {
+		i := strings.IndexByte(text, '"')
+		if i < 0 {
+			break
+		}
+		if err := w.part(text[:i+1]); err != nil {
+			return err
+		}
+		w.out = value.Push(w.out, '"')
+		text = text[i+1:]
+	}
+	if err := w.part(text); err != nil {
+		return err
+	}
+	w.out = value.Push(w.out, '"')
+	return nil
+}
+
+// csvSpecial reports whether a cell needs quotes: so does one with a byte order
+// mark, which the start of a text loses.
+func csvSpecial(text string) bool {
+	for i := range len(text) {
+		if csvMarks[text[i]] && (text[i] != markLead || strings.HasPrefix(text[i:], byteOrderMark)) {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	byteOrderMark = "\ufeff"
+	markLead      = 0xef // its first byte
+)
+
+// csvMarks are the bytes with which something begins that needs quotes.
+var csvMarks = [256]bool{',': true, '"': true, '\r': true, '\n': true, markLead: true}

@@ -82,6 +82,67 @@ func TestLongLoopsAreCancelled(t *testing.T) {
 	}
 }
 
+// Work on a long text, or on a text that becomes long, ends when the run is
+// cancelled.
+func TestLongTextsAreCancelled(t *testing.T) {
+	for src, text := range map[string]string{
+		`csv.parse(text)`:                     strings.Repeat(",", 15_000_000),
+		`csv.parse("a\n\"" + text + "\"")`:    strings.Repeat(`""`, 15_000_000),
+		`csv.stringify([{a: text}])`:          strings.Repeat(`"`, 15_000_000),
+		`json.stringify(text)`:                strings.Repeat("\x01", 15_000_000),
+		`toml.stringify({a: text})`:           strings.Repeat("\x01", 15_000_000),
+		`toml.stringify({a: text.split("")})`: strings.Repeat("a", 15_000_000),
+		`text.split("b")`:                     strings.Repeat("b", 15_000_000),
+		`text.replace("b", "cc")`:             strings.Repeat("b", 60_000_000),
+		`text.replace("", "c")`:               strings.Repeat("b", 60_000_000),
+	} {
+		s := interp.NewState("/", nil)
+		s.Bind("text", value.Str(text))
+		p, perr := interp.Parse(src, s.Names(), builtin.Library())
+		if perr != nil {
+			t.Fatalf("%s: %v", src, perr)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		_, err := p.Run(ctx, interp.Run{State: s, Host: &interp.Host{}})
+		cancel()
+		if e, ok := err.(*value.Error); !ok || e.Code != value.CodeCancelled {
+			t.Errorf("%s: got %v, want it cancelled", src, err)
+		}
+	}
+}
+
+// A long text is replaced in and split as a short one is.
+func TestLongTextsAreReplacedAlike(t *testing.T) {
+	unit := "aé, \"b\"\n"
+	text := strings.Repeat(unit, 20_000)
+	for _, pair := range [][2]string{{"a", ""}, {"é", "ee"}, {"", "-"}, {"a", "a"}, {"zz", "y"}, {unit, "x"}, {unit + unit, "é"}} {
+		s := interp.NewState("/", nil)
+		s.Bind("text", value.Str(text))
+		s.Bind("was", value.Str(pair[0]))
+		s.Bind("by", value.Str(pair[1]))
+		p, perr := interp.Parse(`text.replace(was, by)`, s.Names(), builtin.Library())
+		if perr != nil {
+			t.Fatal(perr)
+		}
+		v, err := p.Run(t.Context(), interp.Run{State: s, Host: &interp.Host{}})
+		if want := strings.ReplaceAll(text, pair[0], pair[1]); err != nil || v.AsStr() != want {
+			t.Errorf("%q by %q: got another text, or %v", pair[0], pair[1], err)
+		}
+	}
+	v, err := evaluateText(t, `csv.parse(csv.stringify([{a: text, b: 1}]))[0].a == text and toml.parse(toml.stringify({a: text})).a == text`, text)
+	if err != nil || !v.AsBool() {
+		t.Errorf("through CSV and TOML: got another text, or %v", err)
+	}
+}
+
+// What cannot be read back is not written.
+func TestLongYAMLIsNotWritten(t *testing.T) {
+	_, err := evaluateText(t, `yaml.stringify(text)`, strings.Repeat("a", 16<<20))
+	if e, ok := err.(*value.Error); !ok || e.Code != value.CodeOverflow || !strings.Contains(e.Msg, "at most") {
+		t.Errorf("got %v, want overflow", err)
+	}
+}
+
 // Patterns whose compiling would hold the run up are refused.
 func TestLongRegex(t *testing.T) {
 	_, err := evaluateText(t, `regex(text)`, strings.Repeat("a?", 64<<10))

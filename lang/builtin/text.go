@@ -190,6 +190,11 @@ func splitAt(c *interp.Call, s, sep string) (value.Value, error) {
 	var made value.Maker
 	out := make([]value.Value, 0, n)
 	for {
+		if len(out)%piecesPerCheck == 0 {
+			if err := c.M.Check(); err != nil {
+				return value.Null, err
+			}
+		}
 		part, rest, more := strings.Cut(s, sep)
 		out = append(out, made.Str(part))
 		if !more {
@@ -219,12 +224,38 @@ func textReplace(c *interp.Call, a []value.Value) (value.Value, error) {
 		if len(with) > 0 && n > (maxText+n*len(from)-len(s))/len(with) {
 			return value.Null, codeErr(c.Span, value.CodeOverflow, "replace: more than %d bytes", maxText)
 		}
-		return value.Str(strings.ReplaceAll(s, from, with)), nil
+		if len(s) < longText {
+			return value.Str(strings.ReplaceAll(s, from, with)), nil
+		}
+		return replaceLong(c, s, from, with, n)
 	}
 	re := a[0].AsRegex()
 	out, err := scan(c, re, func(stop func() error) (string, error) { return re.Replace(s, with, stop) })
 	return value.Str(out), err
 }
+
+// replaceLong replaces n times, as many as there are.
+func replaceLong(c *interp.Call, s, from, with string, n int) (value.Value, error) {
+	out := make([]byte, 0, len(s)+n*(len(with)-len(from)))
+	for i := range n {
+		if i%piecesPerCheck == 0 {
+			if err := c.M.Check(); err != nil {
+				return value.Null, err
+			}
+		}
+		at := strings.Index(s, from)
+		if from == "" && i > 0 { // before each character and at the end
+			_, at = utf8.DecodeRuneInString(s)
+		}
+		out = value.ExtendText(value.ExtendText(out, s[:at]), with)
+		s = s[at+len(from):]
+	}
+	return value.Str(value.TextOf(value.ExtendText(out, s))), nil
+}
+
+// piecesPerCheck is after how many pieces of a text it is looked whether to go
+// on.
+const piecesPerCheck = 4096
 
 // scan applies f, which searches the receiver with re.
 func scan[T any](c *interp.Call, re *value.Regex, f func(stop func() error) (T, error)) (T, error) {

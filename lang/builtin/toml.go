@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
 
@@ -172,14 +173,53 @@ func tomlStringify(c *interp.Call, a []value.Value) (value.Value, error) {
 	if a[0].Kind() != value.KindRecord {
 		return value.Null, argErr(c.Span, "toml.stringify: the top level must be a record, got %s", a[0].Kind())
 	}
-	var w tomlWriter
-	if err := w.table(a[0].AsRecord(), nil); err != nil {
+	w := tomlWriter{c: c}
+	switch err := w.table(a[0].AsRecord(), nil); {
+	case w.halted != nil:
+		return value.Null, w.halted
+	case err != nil:
 		return value.Null, argErr(c.Span, "toml.stringify: %v", err)
 	}
-	return value.Str(w.b.String()), nil
+	return value.Str(value.TextOf(w.out)), nil
 }
 
-type tomlWriter struct{ b strings.Builder }
+type tomlWriter struct {
+	c      *interp.Call
+	out    []byte
+	parts  int   // of it so far
+	halted error // what ends the work, whatever is written
+}
+
+// put adds a part.
+func (w *tomlWriter) put(part string) {
+	w.out = value.ExtendText(w.out, part)
+	if w.parts++; w.parts%piecesPerCheck == 0 || len(part) > longText {
+		w.check()
+	}
+}
+
+func (w *tomlWriter) check() {
+	switch {
+	case w.halted != nil:
+	case len(w.out) > maxText:
+		w.halted = codeErr(w.c.Span, value.CodeOverflow, "toml.stringify: more than %d bytes", maxText)
+	default:
+		w.halted = w.c.M.Check()
+	}
+}
+
+// text adds a text in quotes.
+func (w *tomlWriter) text(s string) {
+	w.put(`"`)
+	for len(s) > 0 && w.halted == nil {
+		n := value.TextPiece(s)
+		w.out = appendTOMLText(w.out, s[:n])
+		if s = s[n:]; len(s) > 0 {
+			w.check()
+		}
+	}
+	w.put(`"`)
+}
 
 // table writes plain keys first, because whatever follows a header belongs to
 // it, then one section for each record and for each row of a table.
@@ -191,12 +231,12 @@ func (w *tomlWriter) table(r *value.Record, path []string) error {
 		if isSection(r.Vals[i]) {
 			continue
 		}
-		w.b.WriteString(tomlKey(key))
-		w.b.WriteString(" = ")
+		w.put(tomlKey(key))
+		w.put(" = ")
 		if err := w.inline(r.Vals[i], 0); err != nil {
 			return err
 		}
-		w.b.WriteByte('\n')
+		w.put("\n")
 	}
 	for i, key := range r.Shape.Keys() {
 		v := r.Vals[i]
@@ -220,10 +260,10 @@ func (w *tomlWriter) table(r *value.Record, path []string) error {
 }
 
 func (w *tomlWriter) section(open, end string, path []string, r *value.Record) error {
-	if w.b.Len() > 0 {
-		w.b.WriteByte('\n')
+	if len(w.out) > 0 {
+		w.put("\n")
 	}
-	w.b.WriteString(open + strings.Join(path, ".") + end + "\n")
+	w.put(open + strings.Join(path, ".") + end + "\n")
 	return w.table(r, path)
 }
 
@@ -248,30 +288,33 @@ func (w *tomlWriter) inline(v value.Value, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("nesting deeper than %d", maxDepth)
 	}
+	if w.halted != nil {
+		return w.halted
+	}
 	switch v.Kind() {
 	case value.KindNull:
 		return fmt.Errorf("null cannot be written")
 	case value.KindBool:
-		w.b.WriteString(strconv.FormatBool(v.AsBool()))
+		w.put(strconv.FormatBool(v.AsBool()))
 	case value.KindInt, value.KindDuration:
-		w.b.WriteString(strconv.FormatInt(v.AsInt(), 10))
+		w.put(strconv.FormatInt(v.AsInt(), 10))
 	case value.KindSize:
 		if v.AsSize() > math.MaxInt64 {
 			return fmt.Errorf("size %d is too large", v.AsSize())
 		}
-		w.b.WriteString(strconv.FormatUint(v.AsSize(), 10))
+		w.put(strconv.FormatUint(v.AsSize(), 10))
 	case value.KindFloat:
-		w.b.WriteString(tomlFloat(v.AsFloat()))
+		w.put(tomlFloat(v.AsFloat()))
 	case value.KindRecord:
 		return w.inlineTable(v.AsRecord(), depth)
 	case value.KindList, value.KindTable:
 		return w.array(v, depth)
 	case value.KindStr:
-		w.b.WriteString(tomlString(v.AsStr()))
+		w.text(v.AsStr())
 	case value.KindPath:
-		w.b.WriteString(tomlString(strings.ToValidUTF8(v.AsStr(), "\uFFFD")))
+		w.text(strings.ToValidUTF8(v.AsStr(), "\uFFFD"))
 	default:
-		w.b.WriteString(tomlString(inline(v)))
+		w.text(inline(v))
 	}
 	return nil
 }
@@ -284,10 +327,10 @@ func (w *tomlWriter) array(v value.Value, depth int) error {
 	} else {
 		n = v.AsTable().Len()
 	}
-	w.b.WriteByte('[')
+	w.put("[")
 	for i := range n {
 		if i > 0 {
-			w.b.WriteString(", ")
+			w.put(", ")
 		}
 		x := value.Null
 		if list {
@@ -299,22 +342,22 @@ func (w *tomlWriter) array(v value.Value, depth int) error {
 			return err
 		}
 	}
-	w.b.WriteByte(']')
+	w.put("]")
 	return nil
 }
 
 func (w *tomlWriter) inlineTable(r *value.Record, depth int) error {
-	w.b.WriteString("{")
+	w.put("{")
 	for i, key := range r.Shape.Keys() {
 		if i > 0 {
-			w.b.WriteString(", ")
+			w.put(", ")
 		}
-		w.b.WriteString(tomlKey(key) + " = ")
+		w.put(tomlKey(key) + " = ")
 		if err := w.inline(r.Vals[i], depth+1); err != nil {
 			return err
 		}
 	}
-	w.b.WriteString("}")
+	w.put("}")
 	return nil
 }
 
@@ -346,25 +389,27 @@ func tomlKey(key string) string {
 }
 
 func tomlString(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
+	return string(append(appendTOMLText([]byte{'"'}, s), '"'))
+}
+
+// appendTOMLText appends s with the escapes that it needs in quotes.
+func appendTOMLText(dst []byte, s string) []byte {
 	for _, r := range s {
+		dst = value.Room(dst, len(`\u0000`))
 		switch {
 		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
+			dst = append(dst, '\\', byte(r))
 		case r == '\n':
-			b.WriteString(`\n`)
+			dst = append(dst, `\n`...)
 		case r == '\t':
-			b.WriteString(`\t`)
+			dst = append(dst, `\t`...)
 		case r == '\r':
-			b.WriteString(`\r`)
+			dst = append(dst, `\r`...)
 		case r < ' ' || r == 0x7f:
-			fmt.Fprintf(&b, `\u%04X`, r)
+			dst = fmt.Appendf(dst, `\u%04X`, r)
 		default:
-			b.WriteRune(r)
+			dst = utf8.AppendRune(dst, r)
 		}
 	}
-	b.WriteByte('"')
-	return b.String()
+	return dst
 }

@@ -29,8 +29,8 @@ func yamlRows() []memberRow {
 	}
 }
 
-// maxYAML is the length of a YAML document that is read, in bytes: its nodes take
-// some fifty times as much while they are turned into values.
+// maxYAML is the length in bytes of a YAML document that is read, and of the JSON
+// of values that are written: nodes take some fifty times as much.
 const maxYAML = 16 << 20
 
 func yamlParse(c *interp.Call, a []value.Value) (value.Value, error) {
@@ -316,6 +316,9 @@ func yamlStringify(c *interp.Call, a []value.Value) (value.Value, error) {
 	if jerr != nil {
 		return value.Null, jerr.WithSpan(spanOf(c.Span))
 	}
+	if len(text) > maxYAML {
+		return value.Null, codeErr(c.Span, value.CodeOverflow, "yaml.stringify: the values have %d bytes, at most %d are written", len(text), maxYAML)
+	}
 	v, jerr := value.ParseJSONUntil(text, c.M.Check)
 	if jerr != nil {
 		return value.Null, jerr.WithSpan(spanOf(c.Span))
@@ -330,35 +333,54 @@ func yamlStringify(c *interp.Call, a []value.Value) (value.Value, error) {
 	return value.Str(out), nil
 }
 
-// stoppedWriter writes to w until stop gives an error.
+// stoppedWriter collects what is written until stop gives an error.
 type stoppedWriter struct {
-	w    io.Writer
+	out  []byte
 	stop func() error
 }
 
-func (s stoppedWriter) Write(p []byte) (int, error) {
+func (s *stoppedWriter) Write(p []byte) (int, error) {
 	if err := s.stop(); err != nil {
 		return 0, err
 	}
-	return s.w.Write(p)
+	s.out = value.Extend(s.out, p)
+	return len(p), nil
 }
 
 // writeYAML spells a value of the JSON data model.
 func writeYAML(v value.Value, stop func() error) (string, error) {
-	var b strings.Builder
-	e := yaml.NewEncoder(stoppedWriter{&b, stop})
+	w := &stoppedWriter{stop: stop}
+	e := yaml.NewEncoder(w)
 	e.SetIndent(2)
-	if err := e.Encode(yamlNode(v)); err != nil {
+	nodes := yamlNodes{stop: stop}
+	doc := nodes.node(v)
+	if nodes.halted != nil {
+		return "", nodes.halted
+	}
+	if err := e.Encode(doc); err != nil {
 		return "", err
 	}
 	if err := e.Close(); err != nil {
 		return "", err
 	}
-	return b.String(), nil
+	return value.TextOf(w.out), nil
 }
 
-// yamlNode is a value of the JSON data model as a node.
-func yamlNode(v value.Value) *yaml.Node {
+// yamlNodes makes nodes of values.
+type yamlNodes struct {
+	stop   func() error
+	n      int   // values so far
+	halted error // what stop gave: the nodes are of no use
+}
+
+// node is a value of the JSON data model as a node.
+func (y *yamlNodes) node(v value.Value) *yaml.Node {
+	if y.n++; y.n%piecesPerCheck == 0 && y.halted == nil {
+		y.halted = y.stop()
+	}
+	if y.halted != nil {
+		return nil
+	}
 	switch v.Kind() {
 	case value.KindNull:
 		return yamlText("!!null", "null")
@@ -371,20 +393,20 @@ func yamlNode(v value.Value) *yaml.Node {
 	case value.KindList:
 		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 		for _, item := range v.AsList().Items {
-			n.Content = append(n.Content, yamlNode(item))
+			n.Content = append(n.Content, y.node(item))
 		}
 		return n
 	case value.KindTable:
 		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 		for row := range v.AsTable().Borrowed() {
-			n.Content = append(n.Content, yamlNode(row.Value()))
+			n.Content = append(n.Content, y.node(row.Value()))
 		}
 		return n
 	case value.KindRecord:
 		n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 		r := v.AsRecord()
 		for i, key := range r.Shape.Keys() {
-			n.Content = append(n.Content, yamlString(key), yamlNode(r.Vals[i]))
+			n.Content = append(n.Content, yamlString(key), y.node(r.Vals[i]))
 		}
 		return n
 	}
