@@ -38,19 +38,41 @@ func NewMemory(limit int64) *Memory {
 func (b *Memory) OnShort(relieve func() bool) { b.relieve = relieve }
 
 // relieved lets go of what can be had again, if there is anything, until fits
-// says that it is enough.
-func (b *Memory) relieved(fits func() bool) bool {
+// says that it is enough or done that nobody waits any more.
+func (b *Memory) relieved(fits func() bool, done <-chan struct{}) bool {
 	if b.relieve == nil || !b.relieve() {
 		return false
 	}
 	for range reliefTries {
-		time.Sleep(reliefPause)
-		runtime.GC()
+		select {
+		case <-time.After(reliefPause):
+		case <-done:
+			return false
+		}
+		if !collected(done) {
+			return false
+		}
 		if fits() {
 			return true
 		}
 	}
 	return false
+}
+
+// collected has the collector run, and reports false when done came before its
+// end.
+func collected(done <-chan struct{}) bool {
+	ready := make(chan struct{})
+	go func() {
+		runtime.GC()
+		close(ready)
+	}()
+	select {
+	case <-ready:
+		return true
+	case <-done:
+		return false
+	}
 }
 
 const (
@@ -105,7 +127,7 @@ func (b *Memory) leave(m *Machine) {
 // look compares the heap with the bound, as long as anything runs.
 func (b *Memory) look() {
 	fits := func() bool { return heapInUse() <= b.limit }
-	if b.over() && !b.leftover(fits) && !b.relieved(fits) {
+	if b.over() && !b.leftover(fits) && !b.relieved(fits, nil) {
 		b.endGreediest()
 	}
 	b.mu.Lock()
@@ -218,26 +240,19 @@ func (m *Machine) reserve(n int64) *value.Error {
 		return nil
 	}
 	relieved := false
-	m.Outside(func() { relieved = b.relieved(fits) })
-	if !relieved {
-		return b.full()
+	m.Outside(func() { relieved = b.relieved(fits, m.ctx.Done()) })
+	switch {
+	case relieved:
+		return nil
+	case m.ctx.Err() != nil:
+		return m.cancelled()
 	}
-	return nil
+	return b.full()
 }
 
 // collect has the collector run, which a cancelled machine does not wait for.
 func (m *Machine) collect() *value.Error {
-	done := make(chan struct{})
-	go func() {
-		runtime.GC()
-		close(done)
-	}()
-	m.Outside(func() {
-		select {
-		case <-done:
-		case <-m.ctx.Done():
-		}
-	})
+	m.Outside(func() { collected(m.ctx.Done()) })
 	if m.ctx.Err() != nil {
 		return m.cancelled()
 	}
