@@ -180,13 +180,18 @@ func (t *terminal) send(ctx actor.Context, msg messages.SendPTY) {
 	later(t.sys, ctx.Sender(), func() any { return answer(finish(context.Background())) })
 }
 
-// read answers at once when there is nothing to wait for.
+// read begins in the handler, which keeps the order, and answers at once when
+// there is nothing to wait for.
 func (t *terminal) read(ctx actor.Context, msg messages.ReadPTY) {
-	if msg.Wait == nil {
-		ctx.Respond(answer(t.host.Read(context.Background(), msg)))
-		return
+	finish, refused := t.host.look(msg)
+	switch {
+	case refused != nil:
+		ctx.Respond(refused)
+	case msg.Wait == nil:
+		ctx.Respond(finish(context.Background()))
+	default:
+		later(t.sys, ctx.Sender(), func() any { return finish(context.Background()) })
 	}
-	later(t.sys, ctx.Sender(), func() any { return answer(t.host.Read(context.Background(), msg)) })
 }
 
 // close ends the terminal, and then the actor.

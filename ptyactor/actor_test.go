@@ -173,6 +173,23 @@ func TestOtherSessionsSeeNothing(t *testing.T) {
 
 func second[R any](_ R, err error) error { return err }
 
+// A read that waits when the terminal is closed ends with the last screen, also
+// one that was asked right before the close.
+func TestCloseEndsWaits(t *testing.T) {
+	k := newKit(t)
+	for i := range 30 {
+		opened := must(t, k, request(t, "cat"))
+		w := text("never")
+		req := messages.ReadPTY{Session: testSession, PTY: opened.PTY, Wait: &w}
+		read := supervisor.Start(k.sys, k.ptys, req)
+		must(t, k, messages.ClosePTY{Session: testSession, PTY: opened.PTY})
+		s, err := read.Await(t.Context())
+		if err != nil || s.Wait.Met || s.Wait.Rule != "closed" {
+			t.Fatalf("round %d: got %+v %v, want a wait that ended by the close", i, s.Wait, err)
+		}
+	}
+}
+
 // Killing actors while output flows and a call waits loses nothing: same child,
 // every line, the pending wait answered.
 func TestKilledActorLosesNothing(t *testing.T) {

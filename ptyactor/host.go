@@ -464,29 +464,38 @@ func (h *Host) warnLocked(pieces []piece) []string {
 
 // Read is what the terminal shows, after the wait if there is one.
 func (h *Host) Read(ctx context.Context, req messages.ReadPTY) (messages.Screen, *messages.Error) {
-	var wait *waiter
-	h.mu.Lock()
-	if h.gone {
-		h.mu.Unlock()
-		return messages.Screen{}, unknown(h.id)
+	finish, err := h.look(req)
+	if err != nil {
+		return messages.Screen{}, err
 	}
+	return finish(ctx), nil
+}
+
+// look begins a read: what is asked after it has returned, such as a close, meets
+// its wait. The function it returns waits and reads.
+func (h *Host) look(req messages.ReadPTY) (finish func(context.Context) messages.Screen, bad *messages.Error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.gone {
+		return nil, unknown(h.id)
+	}
+	var wait *waiter
 	if req.Wait != nil {
-		var err *messages.Error
-		if wait, err = h.newWaiterLocked(*req.Wait, nil); err != nil {
-			h.mu.Unlock()
-			return messages.Screen{}, err
+		if wait, bad = h.newWaiterLocked(*req.Wait, nil); bad != nil {
+			return nil, bad
 		}
 		h.addLocked(wait)
 	}
-	h.mu.Unlock()
-	shown := h.screenAfter(ctx, wait, req.Reader, req.Attrs)
-	if r := req.Scrollback; r != nil {
-		h.mu.Lock()
-		lines, first, next := h.screen.Scrollback(r.From, r.To)
-		h.mu.Unlock()
-		shown.PTYLines = &messages.PTYLines{Text: h.hidden(lines), FirstLine: first, NextLine: next}
-	}
-	return shown, nil
+	return func(ctx context.Context) messages.Screen {
+		shown := h.screenAfter(ctx, wait, req.Reader, req.Attrs)
+		if r := req.Scrollback; r != nil {
+			h.mu.Lock()
+			lines, first, next := h.screen.Scrollback(r.From, r.To)
+			h.mu.Unlock()
+			shown.PTYLines = &messages.PTYLines{Text: h.hidden(lines), FirstLine: first, NextLine: next}
+		}
+		return shown
+	}, nil
 }
 
 // screenAfter waits, if there is something to wait for, and reads the screen.
