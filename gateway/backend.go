@@ -23,14 +23,18 @@ type backend struct {
 	join      messages.Attach
 	attached  messages.Attached
 	calls     atomic.Uint64
+	keyboards keyboards
 }
 
 // Attached is the answer that the connection's attachment got.
 func (b *backend) Attached() messages.Attached { return b.attached }
 
-// close leaves the session.
+// close gives keyboards back and leaves the session.
 func (b *backend) close() {
-	b.g.deliver(b.g.o.To.Sessions, messages.Detached{Session: b.session, Conn: b.conn})
+	for _, id := range b.keyboards.taken() {
+		deliver(b.g, b.g.o.To.PTYs, messages.HoldPTY{Session: b.session, Reader: b.conn, PTY: id})
+	}
+	deliver(b.g, b.g.o.To.Sessions, messages.Detached{Session: b.session, Conn: b.conn})
 }
 
 // isOwner reports whether the caller is the kernel's own user, also beyond its

@@ -103,7 +103,7 @@ func (c *askCall[R]) Release() {
 // deliver sends what nobody waits for but must not be lost: again and again
 // while the actor is being restarted, for a while. The first try is in the
 // actor's mailbox when deliver returns.
-func (g *Gateway) deliver(to *actor.PID, req messages.Request[messages.Done]) {
+func deliver[R any](g *Gateway, to *actor.PID, req messages.Request[R]) {
 	pending := supervisor.Start(g.o.Sys, to, req)
 	g.wait.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), deliverTime)

@@ -3,9 +3,12 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
+	"sync"
 
 	"shoal.dev/shoal/messages"
 	"shoal.dev/shoal/wire"
@@ -166,9 +169,37 @@ func (b *backend) holdPTY(p holdPTYParams) (wire.Call, *messages.Error) {
 		}
 		seconds = *p.Seconds
 	}
+	id := ptyID(p.PTY)
+	b.keyboards.ask(id, seconds > 0)
 	return ptyCall(b, messages.HoldPTY{
-		Session: b.session, Reader: b.conn, Name: string(b.principal), PTY: ptyID(p.PTY), Seconds: seconds,
+		Session: b.session, Reader: b.conn, Name: string(b.principal), PTY: id, Seconds: seconds,
 	}, false), nil
+}
+
+// keyboards are of the terminals whose keyboard a connection has asked for and
+// not given back. What is not remembered is free when its lease is over.
+type keyboards struct {
+	mu  sync.Mutex
+	all map[messages.PTYID]bool
+}
+
+func (k *keyboards) ask(id messages.PTYID, take bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case !take:
+		delete(k.all, id)
+	case k.all == nil:
+		k.all = map[messages.PTYID]bool{id: true}
+	case len(k.all) < messages.PTYTotalMax:
+		k.all[id] = true
+	}
+}
+
+func (k *keyboards) taken() []messages.PTYID {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Collect(maps.Keys(k.all))
 }
 
 type recordPTYParams struct {

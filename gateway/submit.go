@@ -26,7 +26,7 @@ func finished(r messages.ExecResult) (json.RawMessage, *messages.Error) { return
 func (b *backend) submit(key string, c *askCall[messages.ExecResult]) wire.Call {
 	c.deadline = 0
 	c.gone = func(answer bool) {
-		b.g.deliver(b.g.o.To.Session(b.session), messages.AbandonExec{Key: key, Answer: answer})
+		deliver(b.g, b.g.o.To.Session(b.session), messages.AbandonExec{Key: key, Answer: answer})
 	}
 	return c
 }

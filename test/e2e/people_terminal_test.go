@@ -124,6 +124,28 @@ func TestPeopleAttach(t *testing.T) {
 	}
 }
 
+// A keyboard is free again when the connection that held it is gone, however it
+// went, and not only when its lease is over.
+func TestPeopleLeaveKeyboards(t *testing.T) {
+	w := world(t)
+	w.StartKernel()
+	agent, person := w.Raw("main"), w.Raw("main")
+	pty := agent.Must("pty.open", kit.Args{"cmd": "cat"}).At("pty_id").Str()
+	if held := person.Must("pty.keyboard", kit.Args{"pty_id": pty, "seconds": 3600}).At("keyboard"); !held.At("yours").Bool() {
+		t.Fatalf("held: %v", held)
+	}
+	agent.Refused(messages.CodeTaskControl, "pty.send", kit.Args{"pty_id": pty, "input": "no"})
+	person.Close()
+	kit.Eventually(t, kit.Long, "the keyboard is free", func() bool {
+		return agent.Must("pty.read", kit.Args{"pty_id": pty}).At("keyboard").IsNull()
+	})
+	agent.Must("pty.send", kit.Args{"pty_id": pty, "input": "yes"})
+	got := agent.Must("pty.read", kit.Args{"pty_id": pty, "wait": kit.Args{"text": "yes", "timeout_ms": 20000}})
+	if row := got.At("screen", 0).Str(); row != "yes" {
+		t.Errorf("the terminal shows %q", row)
+	}
+}
+
 // A person whose window is smaller sees the part with the cursor, and more of it
 // when the window grows.
 func TestPeopleAttachInASmallWindow(t *testing.T) {
