@@ -37,6 +37,9 @@ type Options struct {
 	// Principal is on whose behalf the holder of nats.json listens.
 	Principal messages.Principal
 	Log       *slog.Logger
+	// Frame appends the frame of an event as readers of frames get it; without it
+	// there can be none. It is called while the bus is locked.
+	Frame func(dst []byte, e messages.Event) []byte
 	// Now is the clock of events in memory; nil means time.Now.
 	Now func() time.Time
 }
@@ -55,6 +58,8 @@ type Bus struct {
 	channels map[messages.ChannelKey]*channel
 	order    *list.List // channels in memory that hold events, longest unused first
 	memory   int        // events that they hold
+	wide     int        // events that rings may hold beyond ringShort each
+	scratch  []byte     // for making frames
 	closed   bool
 }
 
@@ -65,6 +70,9 @@ func Open(opt Options) (*Bus, error) {
 	}
 	if opt.Now == nil {
 		opt.Now = time.Now
+	}
+	if opt.Frame == nil {
+		opt.Frame = noFrame
 	}
 	srv, err := newServer(opt)
 	if err != nil {
@@ -99,7 +107,7 @@ func (b *Bus) Deliver(evs []messages.Published) {
 	}
 	for _, ev := range evs {
 		if ch := b.channels[ev.Key]; ch != nil && !ch.memory {
-			ch.add(ev.Event)
+			b.addLocked(ch, ev.Event)
 		}
 	}
 	b.feed.push(evs...)
@@ -120,10 +128,9 @@ func (b *Bus) PublishMemory(key messages.ChannelKey, payload []byte) (messages.E
 		return messages.Event{}, fmt.Errorf("publish on %q: %w", key.Name, ErrClosed)
 	}
 	ch := b.channelLocked(key)
-	before := len(ch.events)
 	e := messages.Event{Channel: key.Name, Seq: ch.next, TS: b.opt.Now().UnixNano(), Payload: payload}
-	ch.add(e)
-	b.memory += len(ch.events) - before
+	b.addLocked(ch, e)
+	b.memory++
 	b.usedLocked(ch)
 	b.feed.push(messages.Published{Key: key, Event: e})
 	return e, nil
@@ -149,7 +156,7 @@ func (b *Bus) Read(key messages.ChannelKey, since *uint64, limit int, tail bool)
 func (b *Bus) channelLocked(key messages.ChannelKey) *channel {
 	ch := b.channels[key]
 	if ch == nil {
-		ch = &channel{key: key, memory: key.Retention() == messages.RetainMemory, cursors: map[*Cursor]struct{}{}}
+		ch = &channel{key: key, memory: key.Retention() == messages.RetainMemory, cursors: map[*Cursor]struct{}{}, waiting: map[*Cursor]struct{}{}}
 		b.channels[key] = ch
 	}
 	return ch
@@ -169,8 +176,7 @@ func (b *Bus) usedLocked(ch *channel) {
 		if len(old.cursors) > 0 {
 			continue
 		}
-		b.memory -= len(old.events)
-		old.events, old.size = nil, 0 // next stays: numbers are not used twice
+		b.keepLocked(old, 0) // next stays: numbers are not used twice
 		b.order.Remove(old.place)
 		old.place = nil
 	}
@@ -182,6 +188,7 @@ func (b *Bus) idleLocked(ch *channel) {
 		return
 	}
 	if !ch.memory || ch.next == 0 {
+		b.keepLocked(ch, 0)
 		delete(b.channels, ch.key)
 	}
 }

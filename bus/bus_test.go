@@ -591,7 +591,7 @@ func TestLongEvents(t *testing.T) {
 	if size := len(ch.events) * messages.EventMost; size > ringBytes || ch.size != size {
 		t.Errorf("the ring has %d bytes and counts %d, want at most %d", size, ch.size, ringBytes)
 	}
-	if got := len(ch.from(ch.first(), n)) * messages.EventMost; got > batchBytes {
+	if got := len(ch.from(ch.first(false), n, false)) * messages.EventMost; got > batchBytes {
 		t.Errorf("a batch has %d bytes, want at most %d", got, batchBytes)
 	}
 	b.mu.Unlock()

@@ -38,6 +38,9 @@ type Cursor struct {
 	wake    chan struct{}
 	done    chan struct{}
 	once    sync.Once
+
+	framed bool   // it is read by Frames; written by its reader under the bus's lock
+	at     uint64 // pos of a reader of frames, as far as the bus knows; under its lock
 }
 
 // Subscribe opens a cursor: after since, or, without since, at the events that
@@ -83,30 +86,45 @@ func (c *Cursor) startAtEnd(next uint64) {
 // again; nothing is lost by it.
 func (c *Cursor) Next(ctx context.Context) (Item, error) {
 	for {
-		select {
-		case <-c.done:
-			return Item{}, ErrClosed
-		default:
-		}
-		if len(c.ready) > 0 {
+		if len(c.ready) > 0 && !c.closed() {
 			item := c.ready[0]
 			c.ready = c.ready[1:]
 			return item, nil
 		}
-		got, err := c.fill()
-		if err != nil {
-			return Item{}, fmt.Errorf("follow channel %q: %w", c.ch.key.Name, err)
-		}
-		if got {
-			continue
-		}
-		select {
-		case <-c.wake:
-		case <-c.done:
-		case <-ctx.Done():
-			return Item{}, ctx.Err()
+		if err := c.await(ctx); err != nil {
+			return Item{}, err
 		}
 	}
+}
+
+func (c *Cursor) closed() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// await fetches items or waits until there may be some.
+func (c *Cursor) await(ctx context.Context) error {
+	if c.closed() {
+		return ErrClosed
+	}
+	got, err := c.fill()
+	switch {
+	case err != nil:
+		return fmt.Errorf("follow channel %q: %w", c.ch.key.Name, err)
+	case got:
+		return nil
+	}
+	select {
+	case <-c.wake:
+	case <-c.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
 }
 
 // fill fetches the next items, from the ring if it reaches back far enough. It
@@ -117,11 +135,15 @@ func (c *Cursor) fill() (bool, error) {
 		return false, err
 	}
 	c.bus.mu.Lock()
-	first, next := c.ch.first(), c.ch.next
+	first, next := c.ch.first(c.framed), c.ch.next
 	covered := c.pos >= first && (next > first || c.backlog == nil)
 	var events []messages.Event
 	if covered {
-		events = c.ch.from(c.pos, inFlight)
+		events = c.ch.from(c.pos, inFlight, c.framed)
+	}
+	c.at = c.pos + uint64(len(events))
+	if len(events) == 0 {
+		c.ch.waiting[c] = struct{}{}
 	}
 	c.bus.mu.Unlock()
 	switch {
@@ -151,6 +173,10 @@ func (c *Cursor) replay(first, next uint64) (bool, error) {
 	before, latest := c.pos, max(next, 1)-1
 	if page.LatestSeq != nil {
 		latest = max(latest, *page.LatestSeq)
+	}
+	if c.pos < first && first < next && len(page.Events) > 0 && first < page.Events[0].Seq {
+		c.drop(first, latest) // the ring has more than is kept for good
+		return true, nil
 	}
 	for _, e := range page.Events {
 		if e.Seq > c.pos {
@@ -189,6 +215,10 @@ func (c *Cursor) Close() {
 		c.bus.mu.Lock()
 		defer c.bus.mu.Unlock()
 		delete(c.ch.cursors, c)
+		delete(c.ch.waiting, c)
+		if c.framed {
+			c.ch.framed--
+		}
 		c.bus.idleLocked(c.ch)
 	})
 }

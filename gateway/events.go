@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"shoal.dev/shoal/mcp"
 	"shoal.dev/shoal/messages"
 	"shoal.dev/shoal/wire"
 )
@@ -138,7 +139,7 @@ func (b *backend) Subscribe(channel string, since *uint64) (Cursor, *messages.Er
 	if err != nil {
 		return nil, err
 	}
-	return b.limited(func() Cursor { return b.g.o.Channels.Subscribe(key, since) })
+	return limited(b, func(end func()) Cursor { return &countedCursor{b.g.o.Channels.Subscribe(key, since), end} })
 }
 
 const (
@@ -149,12 +150,12 @@ const (
 	principalSubscriptions = 256
 )
 
-// limited opens a cursor within the limits.
-func (b *backend) limited(open func() Cursor) (Cursor, *messages.Error) {
-	if err := b.g.countSubscription(b.principal); err != nil {
-		return nil, err
+// limited opens a cursor within the limits. It calls end when it is closed.
+func limited[C mcp.Cursor](b *backend, open func(end func()) C) (c C, refusal *messages.Error) {
+	if refusal := b.g.countSubscription(b.principal); refusal != nil {
+		return c, refusal
 	}
-	return &countedCursor{Cursor: open(), end: sync.OnceFunc(func() { b.g.endSubscription(b.principal) })}, nil
+	return open(sync.OnceFunc(func() { b.g.endSubscription(b.principal) })), nil
 }
 
 // countedCursor gives its place back when it is closed.

@@ -23,18 +23,27 @@ func (m mcpBackend) Begin(method string, params json.RawMessage) (mcp.Call, *mes
 	return c, nil
 }
 
+// Subscribe follows a channel.
+func (m mcpBackend) Subscribe(channel string, since *uint64) (mcp.Cursor, *messages.Error) {
+	c, err := m.backend.Subscribe(channel, since)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
 // Watch has an event whenever the session's tasks, or its things, have changed.
 // The things are watched once for each connection that lists them, and for each
 // stream that asks for it; nobody has subscribed to them.
-func (m mcpBackend) Watch(what mcp.Watched) (Cursor, *messages.Error) {
-	open := func(watch func(messages.SessionName) (<-chan struct{}, func())) Cursor {
+func (m mcpBackend) Watch(what mcp.Watched) (mcp.Cursor, *messages.Error) {
+	open := func(watch func(messages.SessionName) (<-chan struct{}, func()), end func()) mcp.Cursor {
 		changed, stop := watch(m.session)
-		return &changeCursor{changed: changed, stop: stop, done: make(chan struct{})}
+		return &changeCursor{changed: changed, stop: func() { stop(); end() }, done: make(chan struct{})}
 	}
 	if what == mcp.WatchedThings {
-		return open(m.g.o.Things), nil
+		return open(m.g.o.Things, func() {}), nil
 	}
-	return m.limited(func() Cursor { return open(m.g.o.Jobs) })
+	return limited(m.backend, func(end func()) mcp.Cursor { return open(m.g.o.Jobs, end) })
 }
 
 // Aside is the backend for reads that leave no marks.

@@ -1,8 +1,10 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"strconv"
 	"sync"
 	"time"
 
@@ -14,12 +16,17 @@ import (
 // and its own subscriptions.
 type rawHandler struct {
 	b   *backend
-	out wire.Notifier
+	out sender
 
 	turn chan struct{} // closed when the newest request about subscriptions is done; for Begin
 
 	mu   sync.Mutex
 	subs map[string]*subscription
+}
+
+// sender sends whole frames to the peer, which it only reads; wire.Conn is one.
+type sender interface {
+	SendShared(frames []byte) error
 }
 
 type subscription struct {
@@ -104,17 +111,21 @@ const (
 	retries    = 20
 )
 
-// pump sends a channel's events to the peer, in order.
+// pump sends a channel's events to the peer, in order. What has come since the
+// last time leaves as one write.
 func (h *rawHandler) pump(ctx context.Context, channel string, cursor Cursor, s *subscription) {
 	defer close(s.done)
 	defer cursor.Close()
 	failed, pause := 0, retryFirst
 	for {
-		ev, dropped, err := cursor.Next(ctx)
+		frames, dropped, err := cursor.Frames(ctx)
+		if dropped != nil {
+			frames = wire.AppendRequest(nil, nil, "event", messages.JSON(messages.ChannelDropped{Channel: channel, Dropped: *dropped}))
+		}
 		switch {
 		case err == nil:
 			failed, pause = 0, retryFirst
-			if h.out.Notify("event", eventFrame(channel, ev, dropped)) != nil {
+			if h.out.SendShared(frames) != nil {
 				return
 			}
 		case ctx.Err() != nil:
@@ -134,12 +145,18 @@ func (h *rawHandler) pump(ctx context.Context, channel string, cursor Cursor, s 
 	}
 }
 
-func eventFrame(channel string, ev messages.Event, dropped *messages.Dropped) json.RawMessage {
-	if dropped != nil {
-		return messages.JSON(messages.ChannelDropped{Channel: channel, Dropped: *dropped})
+// AppendEvent appends the frame that tells of an event, the same for everybody
+// who follows its channel.
+func AppendEvent(dst []byte, ev messages.Event) []byte {
+	dst = append(append(dst, `{"jsonrpc":"2.0","method":"event","params":{"channel":`...), messages.JSON(ev.Channel)...)
+	dst = strconv.AppendUint(append(dst, `,"seq":`...), ev.Seq, 10)
+	dst = strconv.AppendInt(append(dst, `,"ts":`...), ev.TS, 10)
+	out := bytes.NewBuffer(append(dst, `,"payload":`...))
+	if json.Compact(out, ev.Payload) != nil { // the journal lets none such through
+		out.WriteString("null")
 	}
-	ev.Channel = channel
-	return messages.JSON(ev)
+	out.WriteString("}}\n")
+	return out.Bytes()
 }
 
 // stop ends a subscription; nothing of it is sent afterwards.

@@ -39,8 +39,15 @@ type Channels interface {
 	Read(key messages.ChannelKey, since *uint64, limit int, tail bool) (messages.EventPage, error)
 }
 
-// Cursor is a reader's place in a channel.
-type Cursor = mcp.Cursor
+// Cursor is a reader's place in a channel. It is read by Next or by Frames, not
+// by both.
+type Cursor interface {
+	mcp.Cursor
+	// Frames waits for events and gives their frames, as AppendEvent makes them,
+	// as many as are at hand and fit; or what was lost before them. The frames are
+	// shared and not to be changed.
+	Frames(ctx context.Context) ([]byte, *messages.Dropped, error)
+}
 
 // Addresses are the actors that connections talk to.
 type Addresses struct {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"shoal.dev/shoal/mcp"
 	"shoal.dev/shoal/messages"
 	"shoal.dev/shoal/wire"
 )
@@ -73,7 +74,10 @@ func TestSubscriptionLimits(t *testing.T) {
 	b := strangers(t)
 	var open atomic.Int64
 	take := func(b *backend) (Cursor, *messages.Error) {
-		return b.limited(func() Cursor { open.Add(1); return &silent{&open, make(chan struct{})} })
+		return limited(b, func(end func()) Cursor {
+			open.Add(1)
+			return &countedCursor{&silent{&open, make(chan struct{})}, end}
+		})
 	}
 	var cursors []Cursor
 	for range principalSubscriptions {
@@ -121,6 +125,11 @@ func (c *silent) Next(ctx context.Context) (messages.Event, *messages.Dropped, e
 	}
 }
 
+func (c *silent) Frames(ctx context.Context) ([]byte, *messages.Dropped, error) {
+	_, dropped, err := c.Next(ctx)
+	return nil, dropped, err
+}
+
 func (c *silent) Close() {
 	select {
 	case <-c.done:
@@ -132,26 +141,27 @@ func (c *silent) Close() {
 
 // flaky fails before each event, as a cursor does whose backlog cannot be read.
 type flaky struct {
+	mcp.Cursor
 	n    int
 	stop chan struct{}
 }
 
-func (c *flaky) Next(ctx context.Context) (messages.Event, *messages.Dropped, error) {
+func (c *flaky) Frames(ctx context.Context) ([]byte, *messages.Dropped, error) {
 	c.n++
 	if c.n%2 == 1 {
-		return messages.Event{}, nil, errors.New("read failed")
+		return nil, nil, errors.New("read failed")
 	}
 	if c.n > 8 {
 		<-ctx.Done()
-		return messages.Event{}, nil, ctx.Err()
+		return nil, nil, ctx.Err()
 	}
-	return messages.Event{Seq: uint64(c.n / 2)}, nil, nil
+	return AppendEvent(nil, messages.Event{Channel: "user.x", Seq: uint64(c.n / 2)}), nil, nil
 }
 func (c *flaky) Close() { close(c.stop) }
 
-type frames chan json.RawMessage
+type frames chan []byte
 
-func (f frames) Notify(_ string, params json.RawMessage) error { f <- params; return nil }
+func (f frames) SendShared(frames []byte) error { f <- frames; return nil }
 
 // A subscription outlives errors of its channel's backlog.
 func TestSubscriptionSurvivesErrors(t *testing.T) {
@@ -164,8 +174,9 @@ func TestSubscriptionSurvivesErrors(t *testing.T) {
 	c := &flaky{stop: make(chan struct{})}
 	go h.pump(ctx, "user.x", c, s)
 	for want := uint64(1); want <= 4; want++ {
-		var ev messages.Event
-		if err := json.Unmarshal(<-out, &ev); err != nil || ev.Seq != want || ev.Channel != "user.x" {
+		var frame struct{ Params messages.Event }
+		err := json.Unmarshal(<-out, &frame)
+		if ev := frame.Params; err != nil || ev.Seq != want || ev.Channel != "user.x" {
 			t.Errorf("got %+v %v, want number %d", ev, err, want)
 		}
 	}

@@ -181,7 +181,7 @@ func (k *Kernel) openStores() error {
 	var err error
 	k.bus, err = bus.Open(bus.Options{
 		KernelID: k.id, Listen: k.o.NATS, RuntimeDir: filepath.Dir(k.o.Paths.Socket),
-		Principal: ownerPrincipal(), Log: k.log,
+		Principal: ownerPrincipal(), Log: k.log, Frame: gateway.AppendEvent,
 	})
 	if err != nil {
 		return err

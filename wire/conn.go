@@ -39,6 +39,9 @@ func (c *Conn) Skip() error { return c.in.Skip() }
 // Send is the writer's Send.
 func (c *Conn) Send(frame []byte) error { return c.out.Send(frame) }
 
+// SendShared is the writer's SendShared.
+func (c *Conn) SendShared(frames []byte) error { return c.out.SendShared(frames) }
+
 // Notify sends a notification. Params must be valid JSON.
 func (c *Conn) Notify(method string, params json.RawMessage) error {
 	return c.Send(AppendRequest(nil, nil, method, params))

@@ -43,11 +43,6 @@ type Handler interface {
 	Close()
 }
 
-// Notifier sends notifications to the peer; Conn is one.
-type Notifier interface {
-	Notify(method string, params json.RawMessage) error
-}
-
 // ServeOptions are the knobs of Serve; zero values mean the defaults above.
 type ServeOptions struct {
 	InFlight int

@@ -13,6 +13,9 @@ const (
 	// maxQueued bounds what waits for a peer that reads slowly; a sender waits
 	// when it is reached. One frame beyond it is always taken.
 	maxQueued = 4 << 20
+	// maxShared is the same for what is sent by SendShared, whose senders can
+	// wait: their frames are kept elsewhere.
+	maxShared = 128 << 10
 	// WriteTimeout is how long a peer may refuse to read before its connection
 	// is given up.
 	WriteTimeout = 30 * time.Second
@@ -39,6 +42,7 @@ type Writer struct {
 	busy   bool
 	closed bool
 	err    error
+	until  time.Time // write deadline of dst; belongs to who writes
 }
 
 // NewWriter writes frames to dst. If dst has write deadlines they are used, and
@@ -56,8 +60,17 @@ func (w *Writer) Send(frame []byte) error {
 	if n := len(frame); n == 0 || frame[n-1] != '\n' {
 		frame = append(frame, '\n')
 	}
+	return w.send(frame, maxQueued)
+}
+
+// SendShared sends whole frames with their newlines, which it only reads. It
+// waits until little else waits for the peer.
+func (w *Writer) SendShared(frames []byte) error { return w.send(frames, maxShared) }
+
+// send waits while most bytes or more are queued.
+func (w *Writer) send(frame []byte, most int) error {
 	w.mu.Lock()
-	for w.bytes >= maxQueued && w.err == nil && !w.closed {
+	for w.bytes >= most && w.err == nil && !w.closed {
 		w.change.Wait()
 	}
 	switch {
@@ -79,7 +92,9 @@ func (w *Writer) Send(frame []byte) error {
 }
 
 func (w *Writer) writeOwn(frame []byte) error {
-	err := w.write(net.Buffers{frame})
+	w.extend()
+	_, err := w.dst.Write(frame)
+	w.giveUp(err)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.settleLocked(err)
@@ -98,7 +113,9 @@ func (w *Writer) flush() {
 		w.change.Broadcast()
 		w.mu.Unlock()
 
-		err := w.write(batch)
+		w.extend()
+		_, err := batch.WriteTo(w.dst)
+		w.giveUp(err)
 		w.mu.Lock()
 		w.settleLocked(err)
 		busy := w.busy
@@ -122,22 +139,33 @@ func (w *Writer) settleLocked(err error) {
 	w.change.Broadcast()
 }
 
-func (w *Writer) write(frames net.Buffers) error {
+// extend moves the write deadline on. As that costs about as much as a short
+// write, an eighth of it may have passed before.
+func (w *Writer) extend() {
 	d, timed := w.dst.(interface{ SetWriteDeadline(time.Time) error })
-	if timed {
-		w.mu.Lock()
-		if !w.closed {
-			d.SetWriteDeadline(time.Now().Add(w.timeout))
-		}
-		w.mu.Unlock()
+	if !timed {
+		return
 	}
-	_, err := frames.WriteTo(w.dst)
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		if c, ok := w.dst.(io.Closer); ok {
-			c.Close()
-		}
+	now := time.Now()
+	if w.until.Sub(now) > w.timeout-w.timeout/8 {
+		return
 	}
-	return err
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.closed {
+		w.until = now.Add(w.timeout)
+		d.SetWriteDeadline(w.until)
+	}
+}
+
+// giveUp closes dst when a write to it has failed by its deadline.
+func (w *Writer) giveUp(err error) {
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return
+	}
+	if c, ok := w.dst.(io.Closer); ok {
+		c.Close()
+	}
 }
 
 // Close refuses further frames and waits until the queued ones are written,

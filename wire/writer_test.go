@@ -127,3 +127,68 @@ func TestWriterQueueIsBoundedAndDrainedByClose(t *testing.T) {
 		t.Errorf("send after close: got %v", err)
 	}
 }
+
+// gate is a stream that takes nothing until it is opened.
+type gate struct {
+	open   chan struct{}
+	writes [][]byte
+}
+
+func (g *gate) Write(p []byte) (int, error) {
+	<-g.open
+	g.writes = append(g.writes, append([]byte(nil), p...))
+	return len(p), nil
+}
+
+// Frames that others share wait until little is queued, are left as they are,
+// and keep their order with other frames.
+func TestWriterSendsSharedFrames(t *testing.T) {
+	g := &gate{open: make(chan struct{})}
+	w := NewWriter(g)
+	shared := []byte(strings.Repeat("0123456\n", 4<<10))
+	before := string(shared)
+	send := func() {
+		if err := w.SendShared(shared[:len(shared):len(shared)]); err != nil {
+			t.Error(err)
+		}
+	}
+	go send() // which the gate holds up
+	holds := func(cond func() bool) {
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for held := false; !held; <-tick.C {
+			w.mu.Lock()
+			held = cond()
+			w.mu.Unlock()
+		}
+	}
+	holds(func() bool { return w.busy })
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		for range 19 {
+			send()
+		}
+		w.Send([]byte("last"))
+	}()
+	holds(func() bool { return w.bytes >= maxShared })
+	w.mu.Lock()
+	if w.bytes >= maxShared+len(shared) {
+		t.Errorf("%d bytes are queued", w.bytes)
+	}
+	w.mu.Unlock()
+	if err := w.Send([]byte("answer")); err != nil { // does not wait for them
+		t.Error(err)
+	}
+	close(g.open)
+	<-sent
+	w.Close()
+	var all []byte
+	for _, p := range g.writes {
+		all = append(all, p...)
+	}
+	rest := strings.Replace(string(all), "answer\n", "", 1)
+	if rest != strings.Repeat(before, 20)+"last\n" || string(shared) != before {
+		t.Errorf("got %d bytes, or not in order", len(all))
+	}
+}
