@@ -129,7 +129,7 @@ func TestLongTextsAreReplacedAlike(t *testing.T) {
 			t.Errorf("%q by %q: got another text, or %v", pair[0], pair[1], err)
 		}
 	}
-	v, err := evaluateText(t, `csv.parse(csv.stringify([{a: text, b: 1}]))[0].a == text and toml.parse(toml.stringify({a: text})).a == text`, text)
+	v, err := evaluateText(t, `csv.parse(csv.stringify([{a: text, b: 1}])).first().a == text && toml.parse(toml.stringify({a: text})).a == text`, text)
 	if err != nil || !v.AsBool() {
 		t.Errorf("through CSV and TOML: got another text, or %v", err)
 	}
