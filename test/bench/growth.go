@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -8,10 +9,11 @@ import (
 
 	"shoal.dev/shoal/lang"
 	"shoal.dev/shoal/lang/interp"
+	"shoal.dev/shoal/lang/value"
 )
 
 // growing is a program over xs, a list of N ints, or another of the bindings
-// that growthSetup makes; N stands for their length.
+// that growthSession makes; N stands for their length.
 type growing struct{ method, src string }
 
 // source is the program for n items.
@@ -23,10 +25,20 @@ let strs = xs.map(.str())
 let rows = xs.map(x => {a: x, b: "b{x}"})
 let lists = xs.map(x => [x])
 let text = strs.join(" ")
-let rec = xs.reduce({}, (r, x) => r.set("k{x}", x))`
+let rec = xs.reduce({}, (r, x) => r.set("k{x}", x))
+let table = csv.parse(csv.stringify(rows))
+let ints = 0..N`
 
-// growth is every method of collections, those of str, record and stream under
-// their names, and what is often done in loops.
+// growthSession is a session with what the programs work on at n items.
+func growthSession(c *lang.Compiler, n int) (*interp.State, error) {
+	s := interp.NewState("/", nil)
+	s.Bind("raw", value.NewBytes(bytes.Repeat([]byte("a line\n"), n))) // no program without a host makes bytes
+	_, err := evaluateHere(c, s, growing{src: growthSetup}.source(n))
+	return s, err
+}
+
+// growth is every method of collections, those of str, bytes, record, stream,
+// table and range under their names, and what is often done in loops.
 var growth = []growing{
 	{"all", "xs.all(x => x >= 0)"}, {"any", "xs.any(x => x < 0)"}, {"chunks", "xs.chunks(10)"}, {"collect", "xs.collect()"},
 	{"contains", "xs.contains(-1)"}, {"count", "xs.map(x => x).count()"}, {"each", "xs.each(x => x)"}, {"enumerate", "xs.enumerate()"},
@@ -60,6 +72,28 @@ var growth = []growing{
 	{"record set", `xs.reduce({}, (r, x) => r.set("k{x}", x))`}, {"str lines", `strs.join("\n").lines()`}, {"str split", `text.split(" ")`},
 	{"str replace", `text.replace(re"[0-9]+", "#")`}, {"str chars", "text.chars()"}, {"json", "json.parse(rows.json())"},
 	{"csv", "csv.parse(csv.stringify(rows))"}, {"list +=", "var l = []; for x in xs { l += [x] }"}, {"stream distinct", "xs.stream().distinct().collect()"},
+	{"bytes count", "raw.count()"}, {"bytes display", "raw.display()"}, {"bytes is_empty", "raw.is_empty()"}, {"bytes json", "raw.json()"},
+	{"bytes len", "raw.len()"}, {"bytes str", "raw.str()"}, {"bytes stream", "raw.stream().collect()"},
+	{"table all", `table.all(.b != "")`}, {"table any", `table.any(.b == "")`}, {"table chunks", "table.chunks(10)"}, {"table collect", "table.collect()"},
+	{"table contains", "table.contains({a: 1})"}, {"table count", "table.count()"}, {"table each", "table.each(.a)"}, {"table enumerate", "table.enumerate()"},
+	{"table filter", `table.filter(.a > "5")`}, {"table find", `table.find(.a == "")`}, {"table first", "table.first(N)"},
+	{"table flat_map", "table.flat_map(r => [r.a, r.b])"}, {"table fold", "table.fold(0, (n, r) => n + r.a.len())"},
+	{"table group", "table.group(.a.take(2))"}, {"table group_by", "table.group_by(.a)"}, {"table is_empty", "table.is_empty()"},
+	{"table json", "table.json()"}, {"table last", "table.last(N)"}, {"table len", "table.len()"}, {"table map", "table.map(.a)"},
+	{"table reduce", "table.reduce([], (l, r) => l + [r.a])"}, {"table reverse", "table.reverse()"}, {"table select", `table.select("a")`},
+	{"table skip", "table.skip(1)"}, {"table sort", "table.sort(.a)"}, {"table sort_by", "table.sort_by(.b)"}, {"table stream", "table.stream().collect()"},
+	{"table take", "table.take(N)"}, {"table tee", "table.tee(2).get(0).collect()"}, {"table uniq", "table.uniq()"}, {"table where", `table.where(.a > "5")`},
+	{"table zip", "table.zip(xs)"},
+	{"range all", "ints.all(x => x >= 0)"}, {"range any", "ints.any(x => x < 0)"}, {"range chunks", "ints.chunks(10)"}, {"range collect", "ints.collect()"},
+	{"range contains", "xs.map(x => ints.contains(x))"}, {"range count", "xs.map(x => ints.count())"}, {"range each", "ints.each(x => x)"},
+	{"range enumerate", "ints.enumerate()"}, {"range filter", "ints.filter(x => x % 2 == 0)"}, {"range find", "ints.find(x => x < 0)"},
+	{"range first", "ints.first(N)"}, {"range flat_map", "ints.flat_map(x => [x, x])"}, {"range fold", "ints.fold(0, (a, x) => a + x)"},
+	{"range group", "ints.group(x => x % 100)"}, {"range group_by", "ints.group_by(x => x)"}, {"range is_empty", "xs.map(x => ints.is_empty())"},
+	{"range json", "ints.json()"}, {"range last", "ints.last(N)"}, {"range len", "xs.map(x => ints.len())"}, {"range map", "ints.map(x => x + 1)"},
+	{"range max", "ints.max()"}, {"range min", "ints.min()"}, {"range reduce", "ints.reduce([], (a, x) => a + [x])"}, {"range reverse", "ints.reverse()"},
+	{"range skip", "ints.skip(1)"}, {"range sort", "ints.sort()"}, {"range sort_by", "ints.sort_by(x => -x)"}, {"range stream", "ints.stream().collect()"},
+	{"range sum", "ints.sum()"}, {"range take", "ints.take(N)"}, {"range tee", "ints.tee(2).get(0).collect()"}, {"range uniq", "ints.uniq()"},
+	{"range where", "ints.where(x => x % 3 == 0)"}, {"range zip", "ints.zip(xs)"},
 }
 
 const (
@@ -102,9 +136,9 @@ func (b *bench) growthRow() row {
 
 // growthAt appends each method's processor time per item at one size.
 func (b *bench) growthAt(step int, costs [][]float64) error {
-	c, s := lang.NewCompiler(), interp.NewState("/", nil)
-	n := growthBase * step
-	if _, err := evaluateHere(c, s, growing{src: growthSetup}.source(n)); err != nil {
+	c, n := lang.NewCompiler(), growthBase*step
+	s, err := growthSession(c, n)
+	if err != nil {
 		return err
 	}
 	for i, g := range growth {
