@@ -123,7 +123,7 @@ func headSleep(c *interp.HeadCall) (value.Value, error) {
 		d = converted
 	}
 	if d.Kind() != value.KindDuration {
-		return value.Null, typeErr(w.args[0].span, "sleep: expected a duration, got %s", d.Kind())
+		return value.Null, hintErr(w.args[0].span, value.CodeType, "give the number a unit: `sleep 500ms`, `sleep(2s)`", "sleep: expected a duration, got %s", d.Kind())
 	}
 	if d.AsDuration() < 0 {
 		return value.Null, typeErr(w.args[0].span, "sleep: the duration must not be negative")

@@ -193,6 +193,8 @@ func (s *signature) usage(c *interp.Call) string {
 	switch {
 	case s.name == "append" && !c.Recv.IsNull():
 		return "`xs + [x]` makes a list with one more item; .append(path) adds to a file"
+	case len(c.Args) == 1 && c.Args[0].Kind() == value.KindPath && len(s.params) > 0 && s.params[0].accepts&(1<<value.KindStr) != 0:
+		return "a path is a name; its text is `path(…).read`"
 	case s.name == "range":
 		return "`0..3`, or `range(0, 3)`"
 	}

@@ -368,6 +368,9 @@ func indexValue(v, at value.Value) (value.Value, *value.Error) {
 	err := value.Errorf(value.CodeType, "cannot index %s with %s", v.Kind(), at.Kind())
 	switch v.Kind() {
 	case value.KindOutcome:
+		if at.Kind() == value.KindStr && v.AsOutcome().Cmd == "env" {
+			return value.Null, err.WithHint("an outcome is not its value: `.out[…]`; a variable is `env.%s`, or `env NAME`", at.AsStr())
+		}
 		return value.Null, err.WithHint("an outcome is not its value: `.out[…]`")
 	case value.KindTable, value.KindRange:
 		return value.Null, err.WithHint("use `.first()` or `.skip(n).first()`")
@@ -392,7 +395,8 @@ func position1(i int64, n int) (int, *value.Error) {
 		at += int64(n)
 	}
 	if at < 0 || at >= int64(n) {
-		return 0, value.Errorf(value.CodeIndexRange, "index %d is out of range for length %d", i, n)
+		return 0, value.Errorf(value.CodeIndexRange, "index %d is out of range for length %d", i, n).
+			WithHint("`.get(%d)` of a list gives null there", i)
 	}
 	return int(at), nil
 }

@@ -420,7 +420,7 @@ func conditionHint(k value.Kind) string {
 	case value.KindStr, value.KindList, value.KindTable, value.KindRecord:
 		return "compare explicitly, such as `!x.is_empty()`"
 	case value.KindNull:
-		return "compare explicitly, such as `x != null`"
+		return "compare explicitly, such as `x != null`; `;` goes after a command that gives nothing, as in `echo hi > f; cat f`"
 	case value.KindPath:
 		return "`;` goes after a command that gives a path, as in `cd sub; ls`; for a test compare explicitly, such as `x.exists`"
 	}

@@ -37,7 +37,7 @@ func OpenStream(s *value.Stream) (Source, error) {
 // none.
 func Unbounded(what string) *value.Error {
 	return value.Errorf(value.CodeStreamUnbounded, "%s needs a stream that ends", what).
-		WithHint("bound it first: `.take(n)` or `.take_until(f)`; or use `.each(f)`")
+		WithHint("bound it first with `.take(n)`; `.each(f)`, `.save(path)` and `.feed(cmd)` take items as they come, up to where `.take_until(f)` ends them")
 }
 
 // pull is Next, with the reason of a cancellation as the error of whatever it

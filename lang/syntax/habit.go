@@ -127,7 +127,7 @@ var habits = []habit{
 	{pattern: `^\s*:?\s*>>?\s*([\w./-]+)\s*$`, name: "a redirect needs a command", hint: "`save(\"$1\", \"\")` writes an empty file"},
 	{pattern: `^\s*(.*?\S)\s*(?:[12]?>\s*\S+\s+)?\d>(?:&\d|>?\s*\S+).*$`, form: shellLine},
 	{pattern: `\.\.\.(\[[^\]]*\])`, hint: "`...($1)` spreads into the arguments of a command; lists join with `+`"},
-	{pattern: `'(\w+)'(\w+.*)$`, form: quotedApostrophe},
+	{pattern: `'(\w+)'(?:'(\w+)'|(\w+.*))$`, form: quotedApostrophe},
 }
 
 // teach adds the habit behind an error, and a way on where nothing else knows
@@ -286,7 +286,7 @@ func shellLine(g []string) string {
 
 // quotedApostrophe is 'it's' with quotes that can hold it.
 func quotedApostrophe(g []string) string {
-	text, _, _ := strings.Cut(g[2], "'")
+	text, _, _ := strings.Cut(g[2]+g[3], "'")
 	return "a `'` ends '…': write `\"" + g[1] + "'" + text + "\"`"
 }
 

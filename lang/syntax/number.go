@@ -241,6 +241,28 @@ func findUnit(name string) (unit, bool) {
 	return unit{}, false
 }
 
+// unitNames are the units by the names that others give them.
+var unitNames = map[string]string{
+	"sec": "s", "secs": "s", "second": "s", "seconds": "s", "min": "m", "mins": "m", "minute": "m", "minutes": "m",
+	"hr": "h", "hrs": "h", "hour": "h", "hours": "h", "day": "d", "days": "d", "week": "w", "weeks": "w",
+	"k": "kb", "g": "gb", "t": "tb", "bytes": "b", "byte": "b", "msec": "ms", "usec": "us", "nsec": "ns",
+}
+
+// compound is a duration of several units as a sum, or "".
+func compound(text string) string {
+	var parts []string
+	for text != "" {
+		digits := strings.TrimLeft(text, "0123456789")
+		rest := strings.TrimLeft(digits, "abcdefghijklmnopqrstuvwxyz")
+		if u, ok := findUnit(digits[:len(digits)-len(rest)]); !ok || u.kind != LitDuration || len(digits) == len(text) {
+			return ""
+		}
+		parts = append(parts, text[:len(text)-len(rest)])
+		text = rest
+	}
+	return strings.Join(parts, " + ")
+}
+
 // quantity is number × unit: exact for ints, else computed in float64 and
 // rounded half away from zero. A result out of range is for evaluation to
 // report, like any other overflow.
@@ -249,7 +271,12 @@ func quantity(lit *Literal, form numForm, text, name string) (*Literal, *Error) 
 	if !ok {
 		e := &Error{Span: lit.Span, Msg: "unknown unit `" + name + "`"}
 		e.Hint = "sizes: b kb mb gb tb kib mib gib tib; durations: ns us ms s m h d w; one unit per literal"
-		if lower := strings.ToLower(name); lower != name {
+		switch lower := strings.ToLower(name); {
+		case unitNames[name] != "":
+			e.Hint = "write `" + text + unitNames[name] + "`; " + e.Hint
+		case compound(text+name) != "":
+			e.Hint = "one unit per literal: `" + compound(text+name) + "`"
+		case lower != name:
 			e.Msg, e.Hint = "unit `"+name+"` must be lowercase", "write `"+text+lower+"`"
 		}
 		return nil, e

@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 )
@@ -139,9 +140,10 @@ func closureForm(left, right string) string {
 type stageKind uint8
 
 const (
-	textStage  stageKind = iota // the output of a program
-	linesStage                  // its lines
-	rowsStage                   // a list or table
+	textStage   stageKind = iota // the output of a program
+	linesStage                   // its lines
+	rowsStage                    // a list or table
+	recordStage                  // a record, as far as one can tell
 )
 
 // methodForm is a pipeline as a chain of methods, or "" when a stage has none.
@@ -179,7 +181,9 @@ func sourceForm(left string) (string, stageKind) {
 		return "", 0
 	case strings.IndexByte("([\"'", left[0]) >= 0 || isDigit(left[0]):
 		return left, rowsStage
-	case len(words) == 2 && (words[0] == "cat" || words[0] == "open") && !strings.ContainsAny(words[1], "*?$(\"'"):
+	case len(words) == 2 && words[0] == "open" && !strings.ContainsAny(words[1], "*?$(\"'"):
+		return opened(words[1])
+	case len(words) == 2 && words[0] == "cat" && !strings.ContainsAny(words[1], "*?$(\"'"):
 		return "path(" + strconv.Quote(words[1]) + ")", textStage
 	case words[0] == "ls" || words[0] == "jobs":
 		return "(" + left + ")", rowsStage
@@ -187,6 +191,18 @@ func sourceForm(left string) (string, stageKind) {
 		return "(" + left + ")", textStage
 	}
 	return "", 0
+}
+
+// opened is a file as the value that "open" gives elsewhere.
+func opened(file string) (string, stageKind) {
+	form := "path(" + strconv.Quote(file) + ")"
+	switch format := strings.TrimPrefix(path.Ext(file), "."); format {
+	case "json", "yaml", "toml":
+		return format + ".parse(" + form + ".read)", recordStage
+	case "csv":
+		return format + ".parse(" + form + ".read)", rowsStage
+	}
+	return form, textStage
 }
 
 // lineStages look at the lines of text.
@@ -197,7 +213,7 @@ var lineStages = map[string]bool{"grep": true, "wc": true, "head": true, "tail":
 var stages = map[string]func(args []string, kind stageKind) string{
 	"where":    fieldStage(".where(.%s)"),
 	"filter":   fieldStage(".where(.%s)"),
-	"get":      nameStage(".map(.%s)"),
+	"get":      getStage,
 	"sort-by":  nameStage(".sort_by(.%s)"),
 	"group-by": nameStage(".group_by(.%s)"),
 	"first":    countStage(".first", ""),
@@ -235,6 +251,14 @@ func nameStage(format string) func([]string, stageKind) string {
 		}
 		return fmt.Sprintf(format, args[0])
 	}
+}
+
+// getStage takes a field, or a column.
+func getStage(args []string, kind stageKind) string {
+	if kind == recordStage {
+		return nameStage(".%s")(args, kind)
+	}
+	return nameStage(".map(.%s)")(args, kind)
 }
 
 // fieldStage is a condition that starts with a field.

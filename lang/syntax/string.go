@@ -27,7 +27,7 @@ func (p *parser) stringLiteral(t token) Expr {
 	return &Interp{t.span(), parts}
 }
 
-// dollarNote remarks on `$NAME` in a string, which is plain text.
+// dollarNote remarks on `$NAME` and `${…}` in a string, in which `$` is plain text.
 func (p *parser) dollarNote(q quote) {
 	text := p.src[q.open:q.close]
 	for i := strings.IndexByte(text, '$'); i >= 0; {
@@ -38,6 +38,10 @@ func (p *parser) dollarNote(q quote) {
 				hole = "env." + hole
 			}
 			p.note(Span{q.open + i, q.open + end}, "dollar_in_string", "`"+text[i:end]+"` is plain text here; a hole is {"+hole+"}")
+			return
+		}
+		if !q.raw && i+1 < len(text) && text[i+1] == '{' && (i == 0 || text[i-1] != '\\') {
+			p.note(Span{q.open + i, q.open + i + 1}, "dollar_in_string", "`$` before a hole is plain text here; the hole alone is {…}")
 			return
 		}
 		n := strings.IndexByte(text[i+1:], '$')

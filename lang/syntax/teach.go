@@ -100,7 +100,7 @@ func (p *parser) failAmp(at Span) {
 
 func (p *parser) failReplOnly(at Span) {
 	name := p.src[at.Start:at.End]
-	p.fail(at, "`"+name+"` is REPL-only", "bind the result: `let r = …`; `^"+name+"` runs a program of that name")
+	p.fail(at, "`"+name+"` is REPL-only", "bind the result: `let r = …`; an item is the parameter of a lambda: `x => …`; `^"+name+"` runs a program of that name")
 }
 
 // failLeadingDot reports `.field` where no argument starts.
