@@ -92,3 +92,51 @@ func TestTaskEventsReachAFollower(t *testing.T) {
 		}
 	}
 }
+
+// A client that does not read holds up nobody and is told, in order, exactly
+// what it has lost; one that reads late, but not too late, loses nothing.
+func TestReadersOfEventsThatAreBehind(t *testing.T) {
+	w := newWorld(t)
+	from, stuck := w.attach("s"), w.attach("s")
+	stuck.ok("events.subscribe", map[string]any{"channel": "user.x"})
+	published := 0
+	publish := func(n, size int) {
+		t.Helper()
+		payload, last := strings.Repeat("x", size), 0
+		for range n {
+			last = from.send("events.publish", map[string]any{"channel": "user.x", "payload": payload})
+			if published++; published%512 == 0 { // as many as may be open at once
+				from.await(last)
+			}
+		}
+		from.await(last)
+	}
+	// check reads up to the newest event, and gives how many were lost.
+	check := func() (lost uint64) {
+		t.Helper()
+		seen, next := len(stuck.events), uint64(0)
+		if seen > 0 {
+			next = stuck.events[seen-1].Seq + 1
+		}
+		for ; next < uint64(published); seen++ {
+			ev := stuck.until(seen + 1)[seen]
+			if ev.Seq != next+ev.Dropped-min(ev.Dropped, 1) {
+				t.Fatalf("got event %d after %d (dropped %d)", ev.Seq, int64(next)-1, ev.Dropped)
+			}
+			next, lost = ev.Seq+1, lost+ev.Dropped
+		}
+		return lost
+	}
+	publish(10*1024, 10)
+	if lost := check(); lost != 0 {
+		t.Errorf("a slow reader has lost %d events", lost)
+	}
+	publish(3000, 10<<10) // 30 MB, of which at most 8 are kept
+	if lost := check(); lost == 0 {
+		t.Error("a reader that did not read has lost nothing")
+	}
+	publish(10, 10)
+	if lost := check(); lost != 0 {
+		t.Errorf("%d events were lost once it had caught up", lost)
+	}
+}

@@ -3,14 +3,11 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"slices"
-	"strconv"
-	"sync/atomic"
 	"time"
 
 	"shoal.dev/shoal/link"
@@ -18,9 +15,6 @@ import (
 
 const (
 	tailCalls   = 2000 // of which the 99th of a hundred is taken
-	subscribers = 100
-	published   = 5000 // events of one round
-	publishing  = 64   // publications that are open at once
 	idleClients = 400  // whose memory is averaged
 	idleClient  = 40 << 10
 )
@@ -28,7 +22,7 @@ const (
 // connectionRows measure the MCP connection loop, alone and behind the relay,
 // and what many raw connections cost.
 func (b *bench) connectionRows() []row {
-	return []row{
+	return append(b.eventRows(), []row{
 		{key: "loop.noop", what: "tool that does nothing, connection loop alone", unit: micros, ours: b.latency(b.loop, noOp, sequential),
 			ref: "mcp-go tool", peer: b.latency(b.bare, bareNoOp, sequential), most: 1.1},
 		{key: "loop.noop.99", what: "the same, 99th percentile", unit: micros, ours: b.tail(b.loop, noOp),
@@ -37,12 +31,8 @@ func (b *bench) connectionRows() []row {
 			ref: "mcp-go tool", peer: b.throughput(b.bare, bareNoOp, pipelined), least: 0.85},
 		{key: "noop.99", what: "tool that does nothing, through the relay, 99th percentile", unit: micros, ours: b.tail(b.shoal, noOp),
 			ref: "mcp-go tool", peer: b.tail(b.bare, bareNoOp), most: 1.5},
-		{key: "events", what: "events delivered to 100 raw subscribers of one channel, none dropped", unit: perSec, ours: b.fanOut, least: 10_000,
-			note: func() string {
-				return fmt.Sprintf("; the kernel takes %.1f µs of processor time for a delivery", b.delivery*1e6)
-			}},
 		{key: "rss.client", what: "kernel's growth for one more idle MCP client", unit: kibi, ours: b.clientMemory, most: idleClient},
-	}
+	}...)
 }
 
 // loop is our connection loop alone.
@@ -119,115 +109,6 @@ func (l *line) ask(method, params string) error {
 		err = fmt.Errorf("%s: got %.300s", method, got)
 	}
 	return err
-}
-
-// fanOut publishes events to a channel that a hundred connections read, and
-// gives the events that they have got together in a second.
-func (b *bench) fanOut() (float64, error) {
-	if _, err := b.shoal(); err != nil {
-		return 0, err
-	}
-	channel := "user.fan" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	var all []*line
-	defer func() {
-		for _, l := range all {
-			l.Close()
-		}
-	}()
-	for range subscribers + 1 {
-		l, err := b.dialKernel(b.states[0], "bench")
-		if err != nil {
-			return 0, err
-		}
-		all = append(all, l)
-		if len(all) > 1 {
-			if err := l.ask("events.subscribe", `{"channel":"`+channel+`"}`); err != nil {
-				return 0, err
-			}
-		}
-	}
-	ended := make(chan error, subscribers)
-	for _, l := range all[1:] {
-		go func() { ended <- l.readEvents(published) }()
-	}
-	pid, err := kernelPID(b.states[0])
-	if err != nil {
-		return 0, err
-	}
-	used, err := processorTime(pid)
-	if err != nil {
-		return 0, err
-	}
-	start := time.Now()
-	if err := all[0].publish(channel, published); err != nil {
-		return 0, err
-	}
-	for range subscribers {
-		if err := <-ended; err != nil {
-			return 0, err
-		}
-	}
-	took := time.Since(start)
-	after, err := processorTime(pid)
-	b.delivery = (after - used).Seconds() / (published * subscribers)
-	return published * subscribers / took.Seconds(), err
-}
-
-// readEvents reads n events, of which none may be missing.
-func (l *line) readEvents(n int) error {
-	for range n {
-		got, err := l.in.ReadSlice('\n')
-		if err != nil {
-			return err
-		}
-		if bytes.Contains(got, []byte(`"dropped"`)) {
-			return fmt.Errorf("events were dropped: %.200s", got)
-		}
-	}
-	return nil
-}
-
-// publish publishes n events, a few at a time.
-func (l *line) publish(channel string, n int) error {
-	room := make(chan struct{}, publishing)
-	var failed atomic.Pointer[error]
-	answered := make(chan struct{})
-	go func() {
-		defer close(answered)
-		for range n {
-			got, err := l.in.ReadSlice('\n')
-			if err == nil && !bytes.Contains(got, []byte(`"result"`)) {
-				err = fmt.Errorf("publish: got %.300s", got)
-			}
-			if err != nil {
-				failed.Store(&err)
-				l.Close()
-			}
-			<-room
-		}
-	}()
-	out := bufio.NewWriterSize(l, 1<<14)
-	for i := range n {
-		select {
-		case room <- struct{}{}:
-		default: // what is buffered makes room
-			if err := out.Flush(); err != nil {
-				return errors.Join(err, l.failure(&failed))
-			}
-			room <- struct{}{}
-		}
-		fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%d,"method":"events.publish","params":{"channel":%q,"payload":{"n":%d}}}`+"\n", i, channel, i)
-	}
-	err := out.Flush()
-	<-answered
-	return errors.Join(err, l.failure(&failed))
-}
-
-func (*line) failure(of *atomic.Pointer[error]) error {
-	if err := of.Load(); err != nil {
-		return *err
-	}
-	return nil
 }
 
 // clientMemory is by how much the resident memory of a kernel that has done

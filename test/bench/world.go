@@ -23,11 +23,11 @@ type bench struct {
 	peer                 string // the comparison server's program
 	ours                 *server
 	theirs               *server
+	sprayer              string  // the program that writes the bytes of events, once built
 	alone                *server // our connection loop without a kernel
 	nu                   *server
 	nuErr                error
 	programs             map[string]peerFile // of the language peers, once looked for
-	delivery             float64             // processor seconds of a kernel for one delivery of an event, once measured
 	worked               float64             // resident bytes of a kernel after work, once measured
 	oursHTTP, theirsHTTP *httpServer
 	endHTTP              func()   // ends theirs; may be nil
