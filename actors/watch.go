@@ -55,8 +55,8 @@ func (st *TaskStore) Watch(session messages.SessionName) (changed <-chan struct{
 
 // WatchThings tells on changed, which holds one item at most, whenever a session
 // has got a plan, a task that stays when it has ended, or a terminal, or has lost
-// one of those, until stop. Executions that somebody waits for come and go
-// without a word.
+// one of those, until stop. Executions without effects that somebody waits
+// for come and go without a word.
 func (d *Deps) WatchThings(session messages.SessionName) (changed <-chan struct{}, stop func()) {
 	return d.things.watch(session)
 }

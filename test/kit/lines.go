@@ -36,12 +36,18 @@ func (l *Lines) Send(line string) error {
 
 // Next is the next line that the kernel writes, and io.EOF at its end.
 func (l *Lines) Next() (Val, error) {
+	line, err := l.NextLine()
+	return Parse([]byte(line)), err
+}
+
+// NextLine is Next, byte for byte, without the newline.
+func (l *Lines) NextLine() (string, error) {
 	l.conn.SetReadDeadline(time.Now().Add(Long))
 	line, err := l.r.ReadString('\n')
 	if line = strings.TrimSpace(line); line == "" && err != nil {
-		return Val{}, err
+		return "", err
 	}
-	return Parse([]byte(line)), nil
+	return line, nil
 }
 
 // Ask sends a line and gives the next one back; none fails the test.
