@@ -46,7 +46,7 @@ conformance-mcp:
 # The inspector, the TypeScript SDKs and the Go SDK walk an agent's day over
 # stdio and HTTP. npm fetches them into the user's cache.
 clients: build conformance-mcp
-	SHOAL_BIN=$(CURDIR)/bin $(GO) test -count=1 -v -timeout 3m ./test/clients -args -all
+	SHOAL_BIN=$(CURDIR)/bin $(GO) test -count=1 -v -timeout 6m ./test/clients -args -all
 
 FUZZTIME ?= 60s
 fuzz:

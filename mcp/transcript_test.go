@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,6 +56,9 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
+// running is how long a call has been running, which no two plays agree on.
+var running = regexp.MustCompile(`"progress":[0-9.]+,"message":"running for [0-9.]+ s"`)
+
 func compareLines(t *testing.T, want, got string) {
 	t.Helper()
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
@@ -80,7 +84,7 @@ func play(t *testing.T, script string, schemas map[string]*jsonschema.Schema) st
 	c := dial(t, k, Options{Version: "1.2.3", token: func() string { questions++; return fmt.Sprintf("Q%d", questions) }})
 	var out bytes.Buffer
 	receive := func(asked string) string {
-		frame := c.next()
+		frame := running.ReplaceAllString(c.next(), `"progress":250,"message":"running for 0.3 s"`)
 		out.WriteString("< " + frame + "\n")
 		checkResult(t, asked, frame, schemas)
 		return frame
@@ -159,7 +163,16 @@ func checkResult(t *testing.T, asked, frame string, schemas map[string]*jsonsche
 func scene() *fakeKernel {
 	k := newFake()
 	k.serve["events.read"] = k.readEvents
-	k.serve["exec"] = sceneExec
+	k.serve["exec"] = func(ctx context.Context, params json.RawMessage) (json.RawMessage, *messages.Error) {
+		if unquote(member(params, "src")) == "slow" { // until something is published there
+			first := ^uint64(0)
+			if c, refusal := k.Subscribe("slow", &first); refusal == nil {
+				c.Next(ctx)
+				c.Close()
+			}
+		}
+		return sceneExec(ctx, params)
+	}
 	k.answer("plan.apply", `{"ref":"out:20","uri":"shoal://out/20","value":{"$":"null"},"render":"","printed":[],"printed_total":0,"notes":[],"truncated":false,"elapsed_ms":3}`)
 	k.serve["value.get"] = sceneValue
 	k.answer("journal.query", `{"entries":[{"id":12,"ts":1700000000000000000,"session":"work","principal":"uid:1000","kind":"exec","src":"git status\nls","head":"git","ok":true,"status":"done","effects":[],"dur_ns":1,"ref":"out:3"}],"next":"c2"}`)
@@ -265,6 +278,18 @@ func sceneTerminals(k *fakeKernel) {
 	k.answer("pty.list", `{"ptys":[{"pty_id":"pty:3","cmd":"python3","pid":71,"cols":80,"rows":24,"alive":true}]}`)
 }
 
+// sceneErrors are refusals of the kernel, by the names of their codes.
+var sceneErrors = map[string]*messages.Error{
+	"NOT_ATTACHED": messages.Errorf(messages.CodeNotAttached, "attach first"),
+	"PARSE_ERROR": messages.Errorf(messages.CodeParseError, "expected an expression").
+		With(map[string]any{"span": map[string]int{"start": 3, "end": 3}, "line": 1, "col": 4, "hint": "end the sum"}),
+	"UNKNOWN_PLAN": messages.Errorf(messages.CodeUnknownPlan, "plan plan:ab has been applied already; derive it again").
+		With(map[string]string{"reason": "applied"}),
+	"PTY_SPAWN_FAILED": messages.Errorf(messages.CodePTYSpawn, "start nope: no such file or directory").With(map[string]string{"reason": "not_found"}),
+	"AUTH_FAILED":      messages.Errorf(messages.CodeAuthFailed, "the token has expired").With(map[string]string{"reason": "expired"}),
+	"QUOTA":            messages.Errorf(messages.CodeQuota, "256 tasks run already").With(map[string]int{"limit": 256, "used": 256}),
+}
+
 // sceneExec answers by what the source says.
 func sceneExec(_ context.Context, params json.RawMessage) (json.RawMessage, *messages.Error) {
 	if unquote(member(params, "mode")) == "plan" {
@@ -272,6 +297,9 @@ func sceneExec(_ context.Context, params json.RawMessage) (json.RawMessage, *mes
 	}
 	if string(member(params, "background")) == "true" {
 		return json.RawMessage(`{"task":"task:9","events":"task.9"}`), nil
+	}
+	if name, ok := strings.CutPrefix(unquote(member(params, "src")), "error "); ok {
+		return nil, sceneErrors[name]
 	}
 	switch unquote(member(params, "src")) {
 	case "sleep":

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -119,15 +120,21 @@ var ways = []string{"stdio", "http"}
 // run runs a client to its end and gives what it printed.
 func (p *place) run(t *testing.T, dir string, env []string, args ...string) string {
 	t.Helper()
+	out, err := p.try(dir, env, args...)
+	if err != nil {
+		t.Fatalf("%s: %v: %.3000s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// try is run of a client that may fail.
+func (p *place) try(dir string, env []string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), clientTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, append(append([]string(nil), p.Env...), env...), time.Second
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s: %v: %.3000s", strings.Join(args, " "), err, out)
-	}
-	return string(out)
+	return string(out), err
 }
 
 func TestTypeScript(t *testing.T) {
@@ -164,23 +171,77 @@ func TestInspector(t *testing.T) {
 	inspector := filepath.Join(dir, "node_modules", ".bin", "mcp-inspector")
 	for _, way := range ways {
 		t.Run(way, func(t *testing.T) {
+			t.Parallel() // each call is a process of its own, which takes its time
+			session := "inspect-" + way
+			target := []string{inspector, "--cli", filepath.Join(bin, "shoal-mcp"), "--session", session, "--state-dir", p.State}
+			if way == "http" {
+				target = []string{inspector, "--cli", p.url + session, "--transport", "http", "--header", "Authorization: Bearer " + p.token}
+			}
 			inspect := func(args ...string) string {
 				t.Helper()
-				target := []string{inspector, "--cli", filepath.Join(bin, "shoal-mcp"), "--session", "inspect", "--state-dir", p.State}
-				if way == "http" {
-					target = []string{inspector, "--cli", p.url + "inspect", "--transport", "http", "--header", "Authorization: Bearer " + p.token}
+				return p.run(t, p.Work, nil, slices.Concat(target, args)...)
+			}
+			call := func(tool string, args ...string) kit.Val {
+				t.Helper()
+				line := slices.Concat(target, []string{"--method", "tools/call", "--tool-name", tool})
+				for _, arg := range args {
+					line = append(line, "--tool-arg", arg)
 				}
-				return p.run(t, p.Work, nil, append(target, args...)...)
+				out, _ := p.try(p.Work, nil, line...) // it fails by a result that is an error
+				v := kit.Parse([]byte(out)).At("structuredContent")
+				if v.IsNull() {
+					t.Fatalf("%s %q: got %s", tool, args, out)
+				}
+				return v
 			}
-			if out := inspect("--method", "tools/list"); !strings.Contains(out, "shoal_cap_request") {
-				t.Errorf("tools/list: got %s", out)
+			read := func(uri string) kit.Val {
+				t.Helper()
+				out := inspect("--method", "resources/read", "--uri", uri)
+				return kit.Parse([]byte(kit.Parse([]byte(out)).At("contents", 0, "text").Str()))
 			}
-			if out := inspect("--method", "tools/call", "--tool-name", "shoal_exec", "--tool-arg", "src=6 * 7"); !strings.Contains(out, "42") {
-				t.Errorf("tools/call: got %s", out)
+			want := func(what string, holds bool, got kit.Val) {
+				t.Helper()
+				if !holds {
+					t.Errorf("%s: got %v", what, got)
+				}
 			}
-			if out := inspect("--method", "resources/read", "--uri", "shoal://journal?limit=1"); !strings.Contains(out, "6 * 7") {
-				t.Errorf("resources/read: got %s", out)
+			if tools := kit.Parse([]byte(inspect("--method", "tools/list"))).At("tools"); len(tools.List()) != 13 {
+				t.Errorf("tools/list: got %v", tools)
 			}
+			ref := call("shoal_exec", `src={rows: [{name: "a"}], list: [5, 6, 7]}`).At("ref").Str()
+			v := call("shoal_get", "ref="+ref, "path=.list", "slice=[1,3]")
+			want("a slice", v.At("value", "v", 0, "v").Int() == 6 && len(v.At("value", "v").List()) == 2, v)
+			v = read("shoal://" + strings.Replace(ref, ":", "/", 1) + "?path=.rows[0].name")
+			want("a field by its URI", v.At("value", "v").Str() == "a", v)
+
+			// It asks nobody anything, so a second client approves.
+			archived := p.Work + "/archive/" + way + ".csv"
+			plan := call("shoal_plan", fmt.Sprintf("src=cp %q %q", p.Work+"/report.csv", archived)).At("plan_ref").Str()
+			v = call("shoal_apply", "plan_ref="+plan)
+			want("not approved", v.At("code").Int() == -32011, v)
+			p.Raw("supervisor").Must("cap.grant", kit.Args{"plan_ref": plan})
+			v = read("shoal://plan/" + strings.TrimPrefix(plan, "plan:"))
+			want("the approval", len(v.At("approvals").List()) == 1, v)
+			v = call("shoal_apply", "plan_ref="+plan)
+			if _, err := os.Stat(archived); err != nil {
+				t.Errorf("apply: %v, %v", v, err)
+			}
+
+			task := call("shoal_exec", "src=sh { echo begun; while true; do sleep 0.05; done }", "background=true").At("task").Str()
+			uri := "shoal://task/" + strings.TrimPrefix(task, "task:")
+			kit.Eventually(t, clientTime, "the task writes", func() bool { return read(uri+"/stdout").At("data").Str() == "begun\n" })
+			call("shoal_cancel", "task="+task)
+			kit.Eventually(t, clientTime, "the task is cancelled", func() bool { return read(uri).At("state").Str() == "cancelled" })
+
+			pty := call("shoal_pty_open", "cmd=sh", `args=["-i"]`, "cols=60", "rows=6").At("pty_id").Str()
+			call("shoal_pty_send", "pty_id="+pty, `input=["echo $((6 * 7))",{"key":"Enter"}]`)
+			v = call("shoal_pty_read", "pty_id="+pty, `wait={"regex":"(?m)^42$","timeout_ms":10000}`)
+			want("a screen", v.At("wait", "met").Bool(), v)
+			v = read("shoal://pty/" + strings.TrimPrefix(pty, "pty:"))
+			want("the screen as a resource", strings.Contains(v.At("screen").String(), "42"), v)
+			call("shoal_pty_close", "pty_id="+pty)
+			v = read("shoal://journal?limit=1")
+			want("the journal", len(v.At("entries").List()) == 1, v)
 		})
 	}
 }
@@ -245,15 +306,42 @@ func TestGoSDK(t *testing.T) {
 			if v, failed := tool("shoal_exec", kit.Args{"src": "6 * 7"}); failed || v.At("render").Str() != "42" {
 				t.Errorf("exec: got %v", v)
 			}
+			v, _ := tool("shoal_exec", kit.Args{"src": `{rows: [{name: "a"}], list: [5, 6, 7]}`})
+			ref := v.At("ref").Str()
+			if v, failed := tool("shoal_get", kit.Args{"ref": ref, "path": ".rows[0].name"}); failed || v.At("value", "v").Str() != "a" {
+				t.Errorf("a field: got %v", v)
+			}
+			if v, failed := tool("shoal_get", kit.Args{"ref": ref, "path": ".list", "slice": []int{1, 3}}); failed || v.At("value", "v", 1, "v").Int() != 7 {
+				t.Errorf("a slice: got %v", v)
+			}
 			if v, failed := tool("shoal_exec", kit.Args{"src": "cp ./report.csv ./archive/" + way + ".csv"}); failed || asked != 1 {
 				t.Errorf("approved copy: asked %d times, got %v", asked, v)
 			}
-			v, _ := tool("shoal_exec", kit.Args{"src": "sh { while true; do sleep 0.05; done }", "background": true})
+			v, _ = tool("shoal_plan", kit.Args{"src": "cp ./report.csv ./archive/go-" + way + ".csv"})
+			if v, failed := tool("shoal_apply", kit.Args{"plan_ref": v.At("plan_ref").Str()}); failed || asked != 2 {
+				t.Errorf("applied plan: asked %d times, got %v", asked, v)
+			}
+			if _, err := os.Stat(p.Work + "/archive/go-" + way + ".csv"); err != nil {
+				t.Error(err)
+			}
+			v, _ = tool("shoal_pty_open", kit.Args{"cmd": "sh", "args": []string{"-i"}, "cols": 60, "rows": 6})
+			pty := v.At("pty_id").Str()
+			tool("shoal_pty_send", kit.Args{"pty_id": pty, "input": []any{"echo $((6 * 7))", kit.Args{"key": "Enter"}}})
+			v, _ = tool("shoal_pty_read", kit.Args{"pty_id": pty, "wait": kit.Args{"regex": "(?m)^42$", "timeout_ms": 10000}})
+			if !v.At("wait", "met").Bool() {
+				t.Errorf("a screen: got %v", v)
+			}
+			tool("shoal_pty_close", kit.Args{"pty_id": pty})
+			v, _ = tool("shoal_exec", kit.Args{"src": "sh { echo begun; while true; do sleep 0.05; done }", "background": true})
 			task := v.At("task").Str()
 			uri := "shoal://task/" + strings.TrimPrefix(task, "task:")
 			if err := s.Subscribe(ctx, &mcp.SubscribeParams{URI: uri}); err != nil {
 				t.Fatalf("subscribe: %v", err)
 			}
+			kit.Eventually(t, clientTime, "the task writes", func() bool {
+				read, err := s.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri + "/stdout"})
+				return err == nil && kit.Parse([]byte(read.Contents[0].Text)).At("data").Str() == "begun\n"
+			})
 			tool("shoal_cancel", kit.Args{"task": task})
 			for state := ""; state != "cancelled"; { // each notice is a hint to read
 				select {

@@ -45,6 +45,9 @@ r = await exec("let n = 41\n{ total: n + 1, rows: [{name: \"a\"}] }");
 want("a record", r.structuredContent.ref?.startsWith("out:"), r);
 r = await tool("shoal_get", { ref: r.structuredContent.ref, path: ".rows[0].name" });
 want("a part of it", r.content[0].text.includes("a"), r);
+r = await exec("range(0, 1000).collect()");
+r = await tool("shoal_get", { ref: r.structuredContent.ref, slice: [500, 502] });
+want("a slice", r.structuredContent.value.v?.map(x => x.v).join() === "500,501", r);
 r = await exec("^false", { position: "stmt" });
 want("a raised error", r.isError && r.structuredContent.code === -32002, r);
 
@@ -57,10 +60,16 @@ want("a grant", r.structuredContent.status === "granted", r);
 r = await tool("shoal_apply", { plan_ref: ref });
 want("an applied plan", !r.isError, r);
 
-r = await exec("sh { while true; do sleep 0.05; done }", { background: true });
+r = await exec("sh { echo begun; while true; do sleep 0.05; done }", { background: true });
 const task = r.structuredContent.task;
 const uri = `shoal://task/${task.slice(5)}`;
 await client.subscribeResource({ uri });
+let output = "";
+for (let i = 0; i < 400 && output !== "begun\n"; i++) {
+  output = JSON.parse((await client.readResource({ uri: uri + "/stdout" })).contents[0].text).data;
+  if (output !== "begun\n") await new Promise(done => setTimeout(done, 25));
+}
+want("the task's output", output === "begun\n", output);
 r = await tool("shoal_cancel", { task });
 let state = "";
 for (let i = 0; i < 400 && state !== "cancelled"; i++) { // each notice is a hint to read
@@ -76,6 +85,8 @@ const pty_id = r.structuredContent.pty_id;
 await tool("shoal_pty_send", { pty_id, input: ["echo $((6 * 7))", { key: "Enter" }] });
 r = await tool("shoal_pty_read", { pty_id, wait: { regex: "(?m)^42$", timeout_ms: 10000 } });
 want("a screen", JSON.stringify(r.structuredContent.screen).includes("42"), r);
+r = await client.readResource({ uri: `shoal://pty/${pty_id.slice(4)}` });
+want("the screen as a resource", r.contents[0].text.includes("42"), r);
 await tool("shoal_pty_close", { pty_id });
 r = await tool("shoal_journal", { limit: 3 });
 want("the journal", r.structuredContent.entries.length === 3, r);
