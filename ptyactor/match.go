@@ -1,6 +1,7 @@
 package ptyactor
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -14,66 +15,63 @@ type sentInput struct {
 	echo []rune
 }
 
-// shows reports whether find finds something that counts. Without a send
-// everything on the screen does. With one, a match needs a cell that was not
-// there before and is not the echo of what was typed.
-func (w *waiter) shows(shot *screen.Snapshot, find func(text string, from int) (int, int, bool)) bool {
-	text, counts := joined(shot, w.sent)
-	for from := 0; from <= len(text); {
-		start, end, ok := find(text, from)
-		if !ok {
-			return false
-		}
-		if w.sent == nil {
-			return true
-		}
-		for i := start; i < end; i++ {
-			if counts[i] {
-				return true
-			}
-		}
-		from = start + 1
+// shows reports whether one of the matches counts. Without a send every one does.
+// With one, a match needs a cell that was not there before and is not the echo of
+// what was typed. Each visits the matches in order until it is told to stop.
+func (w *waiter) shows(shot *screen.Snapshot, each func(text string, visit func(start, end int) (more bool))) bool {
+	var counts []bool
+	var text string
+	if w.sent == nil {
+		text = joined(shot)
+	} else {
+		text, counts = judged(shot, w.sent)
 	}
-	return false
+	found := false
+	each(text, func(start, end int) bool {
+		found = w.sent == nil || slices.Contains(counts[start:end], true)
+		return !found
+	})
+	return found
 }
 
-// joined is the screen as one text, soft-wrapped lines put together, and for
-// each byte whether it is news.
-func joined(shot *screen.Snapshot, sent *sentInput) (string, []bool) {
+// joined is the screen as one text, soft-wrapped lines put together.
+func joined(shot *screen.Snapshot) string {
+	size := len(shot.Lines)
+	for _, line := range shot.Lines {
+		size += len(line)
+	}
 	var b strings.Builder
-	var counts []bool
-	var before [][]rune
-	var echo []rune
-	if sent != nil {
-		echo = sent.echo
-		before = make([][]rune, len(shot.Lines))
-		for y := range before {
-			before[y] = oldLine(shot, sent, y)
+	b.Grow(size)
+	for y, line := range shot.Lines {
+		b.WriteString(line)
+		if y+1 < len(shot.Lines) && !shot.Wrapped[y] {
+			b.WriteByte('\n')
 		}
 	}
+	return b.String()
+}
+
+// judged is the screen as one text, and for each byte whether it is news.
+func judged(shot *screen.Snapshot, sent *sentInput) (string, []bool) {
+	text := joined(shot)
+	counts := make([]bool, 0, len(text))
+	echo := echo{left: sent.echo}
 	for y, line := range shot.Lines {
+		before := oldLine(shot, sent, y)
 		i := 0
-		for _, r := range line {
-			isNews := true
-			if sent != nil {
-				if i < len(before[y]) && before[y][i] == r {
-					isNews = false
-				} else {
-					echo, isNews = unechoed(echo, r)
-				}
-			}
-			b.WriteRune(r)
-			for range utf8.RuneLen(r) {
+		for at, r := range line {
+			_, size := utf8.DecodeRuneInString(line[at:])
+			isNews := (i >= len(before) || before[i] != r) && !echo.takes(r)
+			for range size {
 				counts = append(counts, isNews && r != ' ')
 			}
 			i++
 		}
 		if y+1 < len(shot.Lines) && !shot.Wrapped[y] {
-			b.WriteByte('\n')
 			counts = append(counts, false)
 		}
 	}
-	return b.String(), counts
+	return text, counts
 }
 
 // oldLine is what stood on row y when the send was made: the same line of
@@ -92,16 +90,25 @@ func oldLine(shot *screen.Snapshot, sent *sentInput, y int) []rune {
 	return []rune(sent.shot.Lines[old])
 }
 
-// unechoed takes r off the echo that is still to come, if it is next; blanks
-// in the echo may be missing on the screen.
-func unechoed(echo []rune, r rune) (rest []rune, news bool) {
-	for i, e := range echo {
-		if e == r {
-			return echo[i+1:], false
-		}
-		if e != ' ' {
-			break
-		}
+// echo is what the terminal is still going to echo.
+type echo struct {
+	left   []rune
+	blanks int // at the start of left, as far as they have been counted
+}
+
+// takes takes r off the echo, if it is next; blanks in the echo may be missing on
+// the screen.
+func (e *echo) takes(r rune) bool {
+	for e.blanks < len(e.left) && e.left[e.blanks] == ' ' {
+		e.blanks++
 	}
-	return echo, true
+	switch {
+	case r == ' ' && e.blanks > 0:
+		e.left, e.blanks = e.left[1:], e.blanks-1
+	case e.blanks < len(e.left) && e.left[e.blanks] == r:
+		e.left, e.blanks = e.left[e.blanks+1:], 0
+	default:
+		return false
+	}
+	return true
 }

@@ -148,31 +148,43 @@ func (w *waiter) hold(shot *screen.Snapshot, stable, exited bool) (rules []strin
 		check("exit", exited)
 	}
 	if met && w.cond.Text != nil {
-		check("text", w.shows(shot, w.findText))
+		check("text", w.shows(shot, w.eachText))
 	}
 	if met && w.regex != nil {
-		check("regex", w.shows(shot, w.findRegex))
+		check("regex", w.shows(shot, w.eachRegex))
 	}
 	return rules, met
 }
 
-func (w *waiter) findText(text string, from int) (int, int, bool) {
-	i := strings.Index(text[from:], *w.cond.Text)
-	if i < 0 {
-		return 0, 0, false
-	}
-	return from + i, from + i + len(*w.cond.Text), true
-}
-
-func (w *waiter) findRegex(text string, from int) (int, int, bool) {
-	// Anchors and word boundaries must see the whole text, so every match is
-	// taken from its start.
-	for _, m := range w.regex.FindAllStringIndex(text, -1) {
-		if m[0] >= from {
-			return m[0], m[1], true
+// eachText visits where the text stands, also where it overlaps itself.
+func (w *waiter) eachText(text string, visit func(start, end int) bool) {
+	for from := 0; ; from++ {
+		i := strings.Index(text[from:], *w.cond.Text)
+		if i < 0 {
+			return
+		}
+		from += i
+		if !visit(from, from+len(*w.cond.Text)) || from == len(text) {
+			return
 		}
 	}
-	return 0, 0, false
+}
+
+// eachRegex visits what matches. Anchors and word boundaries must see the whole
+// text, so more and more matches are taken from its start.
+func (w *waiter) eachRegex(text string, visit func(start, end int) bool) {
+	for n, seen := 1, 0; ; n *= 16 {
+		all := w.regex.FindAllStringIndex(text, n)
+		for _, m := range all[seen:] {
+			if !visit(m[0], m[1]) {
+				return
+			}
+		}
+		if len(all) < n {
+			return
+		}
+		seen = len(all)
+	}
 }
 
 // endLocked settles a waiter once.
