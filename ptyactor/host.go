@@ -423,7 +423,7 @@ func (h *Host) queue(req messages.SendPTY) (finishSend, *messages.Error) {
 			sent.BytesSent, sent.Blocked = j.sent, j.stuck
 		}
 		if wait != nil {
-			shown := h.screenAfter(ctx, wait, req.Reader, false)
+			shown := h.screenAfter(ctx, wait, messages.ReadPTY{Reader: req.Reader})
 			sent.Screen = &shown
 		}
 		return sent, nil
@@ -472,43 +472,39 @@ func (h *Host) Read(ctx context.Context, req messages.ReadPTY) (messages.Screen,
 }
 
 // look begins a read: what is asked after it has returned, such as a close, meets
-// its wait. The function it returns waits and reads.
+// its wait. The function it returns waits and reads; without a wait that has been
+// done, in one turn, as others may draw between two.
 func (h *Host) look(req messages.ReadPTY) (finish func(context.Context) messages.Screen, bad *messages.Error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.gone {
 		return nil, unknown(h.id)
 	}
-	var wait *waiter
-	if req.Wait != nil {
-		if wait, bad = h.newWaiterLocked(*req.Wait, nil); bad != nil {
-			return nil, bad
-		}
-		h.addLocked(wait)
+	if req.Wait == nil {
+		shown := h.shownLocked(nil, nil, req)
+		return func(context.Context) messages.Screen { return shown }, nil
 	}
-	return func(ctx context.Context) messages.Screen {
-		shown := h.screenAfter(ctx, wait, req.Reader, req.Attrs)
-		if r := req.Scrollback; r != nil {
-			h.mu.Lock()
-			lines, first, next := h.screen.Scrollback(r.From, r.To)
-			h.mu.Unlock()
-			shown.PTYLines = &messages.PTYLines{Text: h.hidden(lines), FirstLine: first, NextLine: next}
-		}
-		return shown
-	}, nil
+	wait, bad := h.newWaiterLocked(*req.Wait, nil)
+	if bad != nil {
+		return nil, bad
+	}
+	h.addLocked(wait)
+	return func(ctx context.Context) messages.Screen { return h.screenAfter(ctx, wait, req) }, nil
 }
 
-// screenAfter waits, if there is something to wait for, and reads the screen.
-func (h *Host) screenAfter(ctx context.Context, w *waiter, reader string, attrs bool) messages.Screen {
-	var waited *messages.PTYWaited
-	if w != nil {
-		waited = h.await(ctx, w)
-	}
+// screenAfter waits and reads the screen.
+func (h *Host) screenAfter(ctx context.Context, w *waiter, req messages.ReadPTY) messages.Screen {
+	waited := h.await(ctx, w)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s, pictured := h.pictureLocked(attrs)
+	return h.shownLocked(w, waited, req)
+}
+
+// shownLocked is what a read gives after its wait, if it had one.
+func (h *Host) shownLocked(w *waiter, waited *messages.PTYWaited, req messages.ReadPTY) messages.Screen {
+	s, pictured := h.pictureLocked(req.Attrs)
 	h.lookedLocked(s)
-	if w != nil && w.shot != nil && !attrs {
+	if w != nil && w.shot != nil && !req.Attrs {
 		// What met the conditions, not what came a moment later.
 		s = w.shot
 	}
@@ -516,22 +512,26 @@ func (h *Host) screenAfter(ctx context.Context, w *waiter, reader string, attrs 
 		PTY: h.id, Lines: h.hidden(s.Lines), Cursor: messages.PTYCursor{Row: s.Row, Col: s.Col, Hidden: s.Hidden},
 		Alive: h.exit == nil, Exit: h.exit, PID: h.dev.child.Pid, Cmd: h.cmd, Cols: s.Cols, Rows: s.Rows,
 		Version: s.Version, Title: h.hidden([]string{s.Title})[0], AltScreen: s.AltScreen, Mouse: s.Mouse, Paste: s.Paste,
-		ScrollbackLen: s.Scrollback, Wait: waited, Changed: true, Keyboard: h.holderLocked(reader), Recording: h.recording,
+		ScrollbackLen: s.Scrollback, Wait: waited, Changed: true, Keyboard: h.holderLocked(req.Reader), Recording: h.recording,
 	}
-	if attrs {
+	if req.Attrs {
 		runs := make([]messages.PTYRun, 0)
 		for _, r := range pictured {
 			runs = append(runs, messages.PTYRun(r))
 		}
 		out.PTYAttrs = &messages.PTYAttrs{Runs: runs}
 	}
-	if reader != "" {
-		last, seen := h.readers[reader]
+	if r := req.Scrollback; r != nil {
+		lines, first, next := h.screen.Scrollback(r.From, r.To)
+		out.PTYLines = &messages.PTYLines{Text: h.hidden(lines), FirstLine: first, NextLine: next}
+	}
+	if req.Reader != "" {
+		last, seen := h.readers[req.Reader]
 		out.Changed = !seen || last != s.Version
 		if !seen && len(h.readers) >= readersMax {
 			clear(h.readers)
 		}
-		h.readers[reader] = s.Version
+		h.readers[req.Reader] = s.Version
 	}
 	return out
 }
