@@ -15,9 +15,10 @@ const (
 	briefBytes = 2048
 )
 
-// renderBrief is the head of a value's rendering, for events.
-func renderBrief(v value.Value) string {
-	lines := strings.SplitN(view.Text(v, briefBytes, "").Text, "\n", briefLines+1)
+// renderBrief is the head of a value's rendering, for events. It is masked before
+// the line that tells of a cut goes.
+func (d *Deps) renderBrief(v value.Value) string {
+	lines := strings.SplitN(d.masked(view.Text(v, briefBytes, "").Text), "\n", briefLines+1)
 	return strings.Join(lines[:min(len(lines), briefLines)], "\n")
 }
 

@@ -370,7 +370,7 @@ func (w *worker) transcriptEvents(end *ending) []messages.Draft {
 			Key: messages.ChannelKey{Session: r.host.name, Name: "session.transcript"},
 			Payload: messages.JSON(messages.TranscriptEvent{
 				Ref: out, URI: out.URI(), Type: v.Kind().String(),
-				RenderHead: renderBrief(v), Principal: r.principal,
+				RenderHead: w.d.renderBrief(v), Principal: r.principal,
 			}),
 		})
 	}

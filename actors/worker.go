@@ -210,7 +210,7 @@ func (w *worker) openOutput() *proc.TaskOutput {
 // show takes a value that a statement printed.
 func (w *worker) show(v value.Value) {
 	r := w.run
-	text := renderBrief(v)
+	text := w.d.renderBrief(v)
 	draft := messages.Draft{
 		Key:     messages.ChannelKey{Session: r.host.name, Name: "render"},
 		Payload: messages.JSON(map[string]any{"task": r.id(), "text": text}),

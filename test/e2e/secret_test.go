@@ -203,6 +203,10 @@ func TestSecretsInParts(t *testing.T) {
 		clean("a preview", r.Exec(`(sh { head -c `+room+` /dev/zero | tr '\0' x; printf %s "$TOKEN"; head -c 20000 /dev/zero | tr '\0' y }).out`))
 		clean("a table", r.Exec(`[{cell: (sh { head -c `+strconv.Itoa(60-cut)+` /dev/zero | tr '\0' x; printf '%s' "${TOKEN}yy" }).out}]`))
 	}
+	for cut := range len(hidden) { // the tenth line of a head ends within the secret
+		r.Exec(`(sh { for i in 1 2 3 4 5 6 7 8 9; do echo $i; done; head -c ` + strconv.Itoa(2048-18-cut) + ` /dev/zero | tr '\0' x; printf %s "$TOKEN"; head -c 3000 /dev/zero | tr '\0' y }).out`)
+	}
+	clean("the transcript", r.Must("events.read", kit.Args{"channel": "session.transcript", "limit": 1000}))
 	task := r.Background(`sh { printf %s "$TOKEN"; head -c 65530 /dev/zero | tr '\0' x }`)
 	r.Await(task)
 	w.KillKernel()
