@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
 )
 
 const (
 	// MaxFrame is the most bytes a frame may have, its newline not counted.
 	MaxFrame = 16 << 20
-	// idleBuffer is what a silent connection keeps; a bigger buffer lives only
-	// as long as the frame that needed it.
+	// idleBuffer is what is read at once; a bigger buffer lives only as long as
+	// the frame that needed it.
 	idleBuffer = 4 << 10
 	// maxEmptyReads is how often a source may return nothing in a row.
 	maxEmptyReads = 100
@@ -27,10 +31,27 @@ type Reader struct {
 	start, end int
 	scanned    int // bytes after start known to hold no newline
 	err        error
+	raw        syscall.RawConn // of a source that can be waited for; nil: of none
+	try        func(fd uintptr) bool
 }
 
-// NewReader reads frames from src.
-func NewReader(src io.Reader) *Reader { return &Reader{src: src} }
+// buffers are those of connections that are not silent.
+var buffers = sync.Pool{New: func() any { return new([idleBuffer]byte) }}
+
+// NewReader reads frames from src. While it waits for a frame of a network
+// connection it has no buffer.
+func NewReader(src io.Reader) *Reader {
+	r := &Reader{src: src}
+	if c, ok := src.(interface {
+		net.Conn
+		syscall.Conn
+	}); ok {
+		if raw, err := c.SyscallConn(); err == nil {
+			r.raw, r.try = raw, r.readNow
+		}
+	}
+	return r
+}
 
 // Next returns the next line that is not blank, without its newline; the bytes
 // stay valid until the following call. A last line without newline comes with
@@ -97,9 +118,47 @@ func (r *Reader) line() ([]byte, error) {
 		if r.err != nil {
 			return r.rest()
 		}
+		if r.raw != nil && r.scanned == 0 {
+			r.first()
+			continue
+		}
 		r.room()
 		r.fill()
 	}
+}
+
+// first waits for the beginning of a line.
+func (r *Reader) first() {
+	if len(r.buf) == idleBuffer {
+		buffers.Put((*[idleBuffer]byte)(r.buf))
+	}
+	r.buf, r.start, r.end = nil, 0, 0
+	if err := r.raw.Read(r.try); err != nil {
+		r.err = err
+	}
+}
+
+// readNow reads what there is. It reports false when there is nothing yet.
+func (r *Reader) readNow(fd uintptr) bool {
+	buf := buffers.Get().(*[idleBuffer]byte)
+	n, err := syscall.Read(int(fd), buf[:])
+	for errors.Is(err, syscall.EINTR) {
+		n, err = syscall.Read(int(fd), buf[:])
+	}
+	switch {
+	case n > 0:
+		r.buf, r.end = buf[:], n
+		return true
+	case err == nil:
+		r.err = io.EOF
+	case errors.Is(err, syscall.EAGAIN):
+		buffers.Put(buf)
+		return false
+	default:
+		r.err = os.NewSyscallError("read", err)
+	}
+	buffers.Put(buf)
+	return true
 }
 
 // rest hands out what the source left when it ended or failed.

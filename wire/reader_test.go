@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net"
+	"os"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -169,4 +172,43 @@ func (c *chunked) Read(p []byte) (int, error) {
 	n := copy(p, c.data[:min(c.size, len(c.data))])
 	c.data = c.data[n:]
 	return n, nil
+}
+
+// A reader of a connection has a buffer only between the beginning of a line and
+// the next time it waits.
+func TestReaderWaitsWithoutBuffer(t *testing.T) {
+	a, b := pair(t)
+	r := NewReader(b)
+	long := strings.Repeat("x", 3*idleBuffer)
+	for _, want := range []string{"a", long, "b"} {
+		for _, piece := range []string{want, "\n"} {
+			if _, err := a.Write([]byte(piece)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if line, err := r.Next(); err != nil || string(line) != want {
+			t.Fatalf("got %.20q %v, want %.20q", line, err, want)
+		}
+	}
+	b.SetReadDeadline(time.Now())
+	if _, err := r.Next(); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("got %v, want a passed deadline", err)
+	}
+	if r.buf != nil {
+		t.Errorf("it has a buffer of %d bytes", len(r.buf))
+	}
+	for end, hangUp := range map[error]func(c *net.UnixConn){
+		io.EOF:              func(c *net.UnixConn) { c.Close() },
+		io.ErrUnexpectedEOF: func(c *net.UnixConn) { c.Write([]byte("x")); c.Close() },
+	} {
+		a, b := pair(t)
+		hangUp(a)
+		if line, err := NewReader(b).Next(); err != end {
+			t.Errorf("got %q %v, want %v", line, err, end)
+		}
+		b.Close()
+		if _, err := NewReader(b).Next(); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("closed: got %v", err)
+		}
+	}
 }
