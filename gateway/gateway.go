@@ -192,6 +192,9 @@ func (g *Gateway) Connections() int {
 	return len(g.seats)
 }
 
+// Clients is how many clients there have been.
+func (g *Gateway) Clients() uint64 { return g.nextID.Load() }
+
 // Refuse takes no new work from now on; what runs is answered.
 func (g *Gateway) Refuse() { g.refuse.Store(true) }
 

@@ -95,7 +95,7 @@ const (
 func (k *Kernel) keepMemory() {
 	tick := time.NewTicker(idleCheck)
 	defer tick.Stop()
-	for r := (rest{record: k.store.LastRecord()}); ; {
+	for r := (rest{work: k.work()}); ; {
 		var now time.Time
 		select {
 		case <-k.quit:
@@ -109,24 +109,28 @@ func (k *Kernel) keepMemory() {
 			k.sessions.Relieve(unusedMuch)
 		}
 		held := heapHeld()
-		if r.gives(k.store.LastRecord(), now, held-min(held, heapLive())) { // at no other time: it stops everybody for long
+		if r.gives(k.work(), now, held-min(held, heapLive())) { // at no other time: it stops everybody for long
 			debug.FreeOSMemory()
 		}
 	}
 }
 
+// work rises with what the kernel does: with the records of the journal, and with
+// the clients that come.
+func (k *Kernel) work() uint64 { return k.store.LastRecord() + k.gate.Clients() }
+
 // rest is how long a kernel has been idle.
 type rest struct {
-	record uint64    // the journal's last one
-	since  time.Time // when it was first seen
-	given  bool      // memory has been given back since
+	work  uint64    // when it was last looked at
+	since time.Time // when it was first seen
+	given bool      // memory has been given back since
 }
 
 // gives reports whether memory is to go back to the system, where so many bytes
 // of the heap are unused, garbage or free.
-func (r *rest) gives(record uint64, now time.Time, unused uint64) bool {
-	if record != r.record {
-		*r = rest{record: record, since: now}
+func (r *rest) gives(work uint64, now time.Time, unused uint64) bool {
+	if work != r.work {
+		*r = rest{work: work, since: now}
 	}
 	idle := now.Sub(r.since)
 	if r.given || idle == 0 || unused <= warmMost && idle < restTime {

@@ -29,6 +29,7 @@ type bench struct {
 	nuErr                error
 	programs             map[string]peerFile // of the language peers, once looked for
 	worked               float64             // resident bytes of a kernel after work, once measured
+	client               float64             // resident bytes of a kernel for one client, once measured
 	oursHTTP, theirsHTTP *httpServer
 	endHTTP              func()   // ends theirs; may be nil
 	states               []string // state directories whose kernels are to be stopped
