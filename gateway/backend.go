@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"sync/atomic"
 
 	"shoal.dev/shoal/messages"
@@ -134,7 +135,7 @@ func stopping() *messages.Error {
 }
 
 // key names one call of this connection.
-func (b *backend) key() string { return fmt.Sprintf("%s/%d", b.conn, b.calls.Add(1)) }
+func (b *backend) key() string { return b.conn + "/" + strconv.FormatUint(b.calls.Add(1), 10) }
 
 // noParams are the params of methods that take none.
 type noParams struct{}
