@@ -336,6 +336,12 @@ func expanding() []attack {
 		attack{"paths that grow", "overflow|cancelled|arg_error|value", "var p = path(\"/a\"); for i in 0..1000000 { p = p.join(\"bbbbbbbbbb\") }"},
 		attack{"keys that grow", "overflow|cancelled|value", text + "var r = {}; for i in 0..1000 { r = r.set(text(1000000) + \"{i}\", 1) }; r.len()"},
 		attack{"table of texts", "value|overflow|cancelled", text + "let s = text(10000000); range(0, 100).map(i => {a: s, b: s + \"x\"})"},
+		attack{"escapes as TOML", "value|overflow|cancelled", "var s = \"\\u{1}\\u{2}\"; for i in 0..26 { s = s + s }; toml.stringify({a: s}).len()"},
+		attack{"quotes from CSV", "value|overflow|cancelled", "var s = \"\\\"\\\"\"; for i in 0..25 { s = s + s }; csv.parse(\"a\\n\\\"\" + s + \"\\\"\").len()"},
+		attack{"escapes from JSON", "value|overflow|cancelled", "var s = \"\\\\n\"; for i in 0..26 { s = s + s }; json.parse(\"\\\"\" + s + \"\\\"\").len()"},
+		attack{"replacement of words", "value|overflow|cancelled", text + "text(100000000).replace(re\"\\b[0-9a-z]\", \"<$0>\").len()"},
+		attack{"replacement of lines", "value|overflow|cancelled", text + "text(100000000).replace(re\"(?m)^|x\", \"> \").len()"},
+		attack{"replacement in one line", "value|overflow|cancelled", "var s = \"ab\"; for i in 0..25 { s = s + s }; s.replace(re\"(?m)^x|b\", \"bbbbbbbb\").len()"},
 		attack{"errors that grow", "cancelled|value|overflow", "var m = \"x\"; for i in 0..40 { m = (try { fail(m + m) } catch e { e.msg }) }; m.len()"},
 	)
 }
@@ -346,7 +352,7 @@ func lists() []attack {
 		"len()", "reverse().len()", "sort().len()", "sort_by(x => -x).len()", "uniq().len()", "sum()", "map(x => x).len()", "where(x => true).len()",
 		"chunks(2).len()", "enumerate().len()", "zip([1]).len()", "map(x => [x]).flatten().len()", "group_by(x => x % 10).len()", "contains(-1)",
 		"map(x => {a: x}).len()", "map(x => \"s{x}\").len()", "map(x => \"s\").join(\",\").len()", "min()", "json().len()",
-		"skip(1).len()", "stream().map(x => x).collect().len()", "stream().window(3).collect().len()", "group_by(x => x).len()",
+		"skip(1).len()", "chunks(1000).flatten().len()", "stream().map(x => x).collect().len()", "stream().window(3).collect().len()", "group_by(x => x).len()",
 	} {
 		all = append(all, attack{"16M " + call, "value|overflow|cancelled", "range(0, 16777216).collect()." + call})
 	}
@@ -354,6 +360,10 @@ func lists() []attack {
 		attack{"16M as the result", "value|overflow", "range(0, 16777216).collect()"},
 		attack{"16M kept", "value|overflow", "let kept = range(0, 16777216).collect(); kept.len()"},
 		attack{"16M compared", "value", "range(0, 16777216).collect() == range(0, 16777216).collect()"},
+		attack{"16M as YAML", "value|overflow|cancelled", "yaml.stringify(range(0, 16777216).collect()).len()"},
+		attack{"16M as TOML", "value|overflow|cancelled", "toml.stringify({a: range(0, 16777216).collect()}).len()"},
+		attack{"16M rows as TOML", "value|overflow|cancelled", "toml.stringify({a: range(0, 16777216).map(x => {b: x})}).len()"},
+		attack{"16M rows as CSV", "value|overflow|cancelled", "csv.stringify(range(0, 16777216).map(x => {b: x, c: x})).len()"},
 		attack{"16M added", "overflow", "range(0, 16777216).collect() + [1]"},
 		attack{"16M arguments", "arg_error|io_error|custom|overflow|cmd_failed", "^true ...(range(0, 16777216))"},
 		attack{"16M through a child", "value|overflow|cancelled", "range(0, 16777216).map(x => \"x\").feed(wc -l)"},
