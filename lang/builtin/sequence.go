@@ -535,10 +535,18 @@ func seqFlatten(c *interp.Call, _ []value.Value) (value.Value, error) {
 	if err != nil {
 		return value.Null, err
 	}
-	var out []value.Value
-	for i, x := range all {
-		if err := checkAt(c, i); err != nil {
-			return value.Null, err
+	total, err := flatLen(c, all)
+	if err != nil {
+		return value.Null, err
+	}
+	out := make([]value.Value, 0, total)
+	added := 0 // since the last check
+	for _, x := range all {
+		if added >= checkEvery {
+			added = 0
+			if err := c.M.Check(); err != nil {
+				return value.Null, err
+			}
 		}
 		if sequences&kindSet(x.Kind()) == 0 {
 			return value.Null, typeErr(c.Span, "flatten: every item must be a collection, got %s", x.Kind())
@@ -551,8 +559,27 @@ func seqFlatten(c *interp.Call, _ []value.Value) (value.Value, error) {
 			return value.Null, tooLong(c)
 		}
 		out = value.Extend(out, part)
+		added += 1 + len(part)
 	}
 	return value.NewList(out), nil
+}
+
+// flatLen is how many items the lists among all have together, for which memory
+// is asked, or 0 when there are too many.
+func flatLen(c *interp.Call, all []value.Value) (int, error) {
+	total := 0
+	for i, x := range all {
+		if err := checkAt(c, i); err != nil {
+			return 0, err
+		}
+		if x.Kind() == value.KindList {
+			total += len(x.AsList().Items)
+		}
+	}
+	if total > maxItems {
+		return 0, nil
+	}
+	return total, reserve(c, int64(total))
 }
 
 func seqEnumerate(c *interp.Call, _ []value.Value) (value.Value, error) {
