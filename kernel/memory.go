@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"syscall"
 	"time"
 )
 
@@ -53,6 +54,13 @@ func heapLive() uint64 {
 	return metric("/gc/heap/live:bytes")
 }
 
+// processorTime is what this process has used of the processors.
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails for a wrong argument only
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
 func metric(name string) uint64 {
 	s := []metrics.Sample{{Name: name}}
 	metrics.Read(s)
@@ -81,6 +89,9 @@ const (
 	unusedFull = time.Second
 )
 
+// busyLeast is how much processor time between two looks makes a kernel busy.
+const busyLeast = idleCheck / 20
+
 // warmMost is how many bytes that nothing lives in an idle kernel keeps for
 // restTime: to get a page from the system again costs more than to fill it, and
 // agents think for a while between two calls.
@@ -95,7 +106,7 @@ const (
 func (k *Kernel) keepMemory() {
 	tick := time.NewTicker(idleCheck)
 	defer tick.Stop()
-	for r := (rest{work: k.work()}); ; {
+	for r, used := (rest{work: k.work()}), processorTime(); ; {
 		var now time.Time
 		select {
 		case <-k.quit:
@@ -109,9 +120,11 @@ func (k *Kernel) keepMemory() {
 			k.sessions.Relieve(unusedMuch)
 		}
 		held := heapHeld()
-		if r.gives(k.work(), now, held-min(held, heapLive())) { // at no other time: it stops everybody for long
+		busy := processorTime()-used > busyLeast
+		if r.gives(k.work(), busy, now, held-min(held, heapLive())) { // at no other time: it stops everybody for long
 			debug.FreeOSMemory()
 		}
+		used = processorTime()
 	}
 }
 
@@ -127,13 +140,14 @@ type rest struct {
 }
 
 // gives reports whether memory is to go back to the system, where so many bytes
-// of the heap are unused, garbage or free.
-func (r *rest) gives(work uint64, now time.Time, unused uint64) bool {
-	if work != r.work {
+// of the heap are unused, garbage or free. What a kernel in its rest has needed
+// for a moment goes back once it is much.
+func (r *rest) gives(work uint64, busy bool, now time.Time, unused uint64) bool {
+	if work != r.work || busy {
 		*r = rest{work: work, since: now}
 	}
 	idle := now.Sub(r.since)
-	if r.given || idle == 0 || unused <= warmMost && idle < restTime {
+	if idle == 0 || unused <= warmMost && (r.given || idle < restTime) {
 		return false
 	}
 	r.given = true

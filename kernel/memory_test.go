@@ -12,19 +12,23 @@ func TestRestGivesMemoryBack(t *testing.T) {
 		what   string
 		second int
 		work   uint64
+		busy   bool
 		unused uint64
 		want   bool
 	}{
-		{"nothing was done", 5, 1, warmMost + 1, false},
-		{"at work", 10, 2, warmMost + 1, false},
-		{"idle after much", 15, 2, warmMost + 1, true},
-		{"once only", 20, 2, warmMost + 1, false},
-		{"work again", 25, 3, warmMost, false},
-		{"idle after little", 30, 3, warmMost, false},
-		{"idle for long", 85, 3, 1, true},
-		{"still idle", 200, 3, 1, false},
+		{"nothing was done", 5, 1, false, warmMost, false},
+		{"at work", 10, 2, false, warmMost + 1, false},
+		{"idle after much", 15, 2, false, warmMost + 1, true},
+		{"idle with little", 20, 2, false, warmMost, false},
+		{"much again", 25, 2, false, warmMost + 1, true},
+		{"work again", 30, 3, false, warmMost, false},
+		{"idle after little", 35, 3, false, warmMost, false},
+		{"idle for long", 90, 3, false, 1, true},
+		{"still idle", 200, 3, false, 1, false},
+		{"computing", 205, 3, true, warmMost + 1, false},
+		{"idle after computing", 210, 3, false, warmMost + 1, true},
 	} {
-		if got := r.gives(step.work, at(step.second), step.unused); got != step.want {
+		if got := r.gives(step.work, step.busy, at(step.second), step.unused); got != step.want {
 			t.Errorf("%s: got %t, want %t", step.what, got, step.want)
 		}
 	}
