@@ -155,7 +155,7 @@ func (h *Host) feed(b []byte) {
 	for w := range h.waits {
 		w.output(h.outAt)
 	}
-	h.checkLocked()
+	searches := h.checkLocked()
 	broke := h.screen.Faults() > h.faults
 	h.faults = h.screen.Faults()
 	h.noticeLocked()
@@ -163,6 +163,7 @@ func (h *Host) feed(b []byte) {
 	if len(replies) > 0 {
 		h.writer.reply(replies)
 	}
+	h.run(searches)
 	if broke {
 		h.repaint()
 	}
@@ -192,11 +193,12 @@ func (h *Host) reap() {
 	h.mu.Lock()
 	h.exit = exit
 	h.frame = nil // what it left undone is its last picture
-	h.checkLocked()
+	searches := h.checkLocked()
 	if h.notice != nil {
 		h.notice.Stop()
 	}
 	h.mu.Unlock()
+	h.run(searches)
 	h.tell()
 	h.publish(messages.JSON(struct {
 		Exit *messages.PTYExit `json:"exit"`
@@ -267,9 +269,10 @@ func (h *Host) holdLocked() {
 // frameIsOver shows what there is of a picture whose end does not come.
 func (h *Host) frameIsOver() {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.checkLocked()
+	searches := h.checkLocked()
 	h.noticeLocked()
+	h.mu.Unlock()
+	h.run(searches)
 }
 
 // heldLocked is for how long yet a whole picture stands for the one that is being
@@ -349,22 +352,31 @@ func (h *Host) Resize(cols, rows int, charge func(cells int) *messages.Error) (m
 		}
 	}
 	h.mu.Lock()
-	defer h.mu.Unlock()
+	searches, bad := h.resizeLocked(cols, rows, charge)
+	h.mu.Unlock()
+	h.run(searches)
+	if bad != nil {
+		return messages.PTYResized{}, bad
+	}
+	return messages.PTYResized{PTY: h.id, Cols: cols, Rows: rows}, nil
+}
+
+func (h *Host) resizeLocked(cols, rows int, charge func(cells int) *messages.Error) ([]search, *messages.Error) {
 	if h.gone {
-		return messages.PTYResized{}, unknown(h.id)
+		return nil, unknown(h.id)
 	}
 	before := h.snapshotLocked()
 	if bad := charge(cols*rows - before.Cols*before.Rows); bad != nil {
-		return messages.PTYResized{}, bad
+		return nil, bad
 	}
 	h.dev.setSize(cols, rows) // fails only when the child is gone
 	h.screen.Resize(cols, rows)
 	h.holdLocked()
 	h.record.size(cols, rows)
 	h.outAt = time.Now()
-	h.checkLocked()
+	searches := h.checkLocked()
 	h.noticeLocked()
-	return messages.PTYResized{PTY: h.id, Cols: cols, Rows: rows}, nil
+	return searches, nil
 }
 
 // Send types. It returns when the input is written or given up, and with a wait

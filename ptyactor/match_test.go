@@ -70,3 +70,39 @@ func TestManyMatches(t *testing.T) {
 		t.Error("news does not count")
 	}
 }
+
+// Nobody has to wait while a great screen is searched.
+func TestSearchesLockNothing(t *testing.T) {
+	h := start(t, newRegistry(t, Config{}), "cat")
+	h.mu.Lock()
+	h.screen.Resize(screen.MaxSide, screen.MaxSide)
+	h.screen.Write([]byte(strings.Repeat("y", screen.MaxSide*screen.MaxSide)))
+	wait, bad := h.newWaiterLocked(regex("y?y?z"), nil)
+	if bad != nil {
+		t.Fatal(bad)
+	}
+	h.addLocked(wait)
+	h.mu.Unlock()
+	over := make(chan struct{})
+	go func() {
+		h.check(wait)
+		close(over)
+	}()
+	free, held := 0, 0
+	for {
+		select {
+		case <-over:
+			if free < held {
+				t.Errorf("the terminal was locked at %d looks of %d", held, free+held)
+			}
+			return
+		default:
+			if h.mu.TryLock() {
+				free++
+				h.mu.Unlock()
+			} else {
+				held++
+			}
+		}
+	}
+}

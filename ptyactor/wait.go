@@ -76,38 +76,51 @@ func (w *waiter) output(at time.Time) {
 
 func (h *Host) check(w *waiter) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
+	var searches []search
 	if !w.ended {
-		h.tryLocked(w, time.Now())
+		searches = h.tryLocked(w, time.Now(), nil)
 	}
+	h.mu.Unlock()
+	h.run(searches)
 }
 
-// checkLocked looks at every waiter.
-func (h *Host) checkLocked() {
+// search is what a text and a pattern are to be looked for in, when all other
+// conditions of a waiter hold. That is done without the terminal's lock, as it
+// takes long on a great screen, and others read.
+type search struct {
+	w     *waiter
+	shot  *screen.Snapshot
+	rules []string
+	over  string // how the wait ends if nothing is found; "" when it goes on
+}
+
+// checkLocked looks at every waiter. What it gives is to be run before anything
+// else is drawn.
+func (h *Host) checkLocked() (searches []search) {
 	if len(h.waits) == 0 {
-		return
+		return nil
 	}
 	now := time.Now()
 	for w := range h.waits {
-		h.tryLocked(w, now)
+		searches = h.tryLocked(w, now, searches)
 	}
+	return searches
 }
 
 // tryLocked ends the waiter when all conditions hold, when the time is over, or
-// when the child is gone; else it sets the next time to look.
-func (h *Host) tryLocked(w *waiter, now time.Time) {
-	shot := h.snapshotLocked()
+// when the child is gone; else it sets the next time to look. It adds the search
+// that this depends on.
+func (h *Host) tryLocked(w *waiter, now time.Time, searches []search) []search {
+	s := search{w: w, shot: h.snapshotLocked()}
 	stableIn := h.stableInLocked(w, now)
-	rules, met := w.hold(shot, stableIn <= 0, h.exit != nil)
+	rules, met := w.hold(s.shot, stableIn <= 0, h.exit != nil)
+	s.rules = rules
 	left := w.began.Add(time.Duration(w.cond.TimeoutMS) * time.Millisecond).Sub(now)
 	switch {
-	case met:
-		w.shot = shot
-		h.endLocked(w, true, strings.Join(rules, "+"))
 	case h.exit != nil:
-		h.endLocked(w, false, "exit")
+		s.over = "exit"
 	case left <= 0:
-		h.endLocked(w, false, "timeout")
+		s.over = "timeout"
 	default:
 		next := left
 		if stableIn > 0 {
@@ -115,6 +128,49 @@ func (h *Host) tryLocked(w *waiter, now time.Time) {
 		}
 		w.timer.Reset(max(next, time.Millisecond))
 	}
+	if met && (w.cond.Text != nil || w.regex != nil) {
+		return append(searches, s)
+	}
+	h.settleLocked(s, met)
+	return searches
+}
+
+// run searches, and ends the waiters that depend on it.
+func (h *Host) run(searches []search) {
+	for _, s := range searches {
+		met := s.found()
+		h.mu.Lock()
+		h.settleLocked(s, met)
+		h.mu.Unlock()
+	}
+}
+
+// settleLocked ends the waiter if its conditions have been met, or it is over.
+func (h *Host) settleLocked(s search, met bool) {
+	switch {
+	case s.w.ended:
+	case met:
+		s.w.shot = s.shot
+		h.endLocked(s.w, true, strings.Join(s.rules, "+"))
+	case s.over != "":
+		h.endLocked(s.w, false, s.over)
+	}
+}
+
+// found looks for the text and the pattern.
+func (s *search) found() bool {
+	w := s.w
+	if w.cond.Text != nil {
+		s.rules = append(s.rules, "text")
+		if !w.shows(s.shot, w.eachText) {
+			return false
+		}
+	}
+	if w.regex != nil {
+		s.rules = append(s.rules, "regex")
+		return w.shows(s.shot, w.eachRegex)
+	}
+	return true
 }
 
 // stableInLocked is how long the screen must stay as it is for the waiter's
@@ -131,7 +187,8 @@ func (h *Host) stableInLocked(w *waiter, now time.Time) time.Duration {
 	return max(rest, h.heldLocked(now))
 }
 
-// hold names the conditions and reports whether all of them hold.
+// hold names the conditions but those of what is shown, and reports whether all of
+// them hold.
 func (w *waiter) hold(shot *screen.Snapshot, stable, exited bool) (rules []string, met bool) {
 	met = true
 	check := func(rule string, ok bool) {
@@ -146,12 +203,6 @@ func (w *waiter) hold(shot *screen.Snapshot, stable, exited bool) (rules []strin
 	}
 	if w.cond.Exit {
 		check("exit", exited)
-	}
-	if met && w.cond.Text != nil {
-		check("text", w.shows(shot, w.eachText))
-	}
-	if met && w.regex != nil {
-		check("regex", w.shows(shot, w.eachRegex))
 	}
 	return rules, met
 }
