@@ -24,7 +24,7 @@ import (
 )
 
 // patience bounds every wait of a test that is to succeed.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // owner is the local human of the tests' kernels.
 const owner messages.Principal = "uid:1"
