@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"shoal.dev/shoal/messages"
@@ -53,10 +54,11 @@ func runPTY(a *app, args []string) int {
 		return code
 	}
 	verbs := map[string]struct {
-		takes int
-		run   func(*app, *ptyFlags) error
-	}{"list": {0, (*app).listPTYs}, "attach": {1, (*app).attachPTY}, "screenshot": {1, (*app).screenshotPTY},
-		"export": {1, (*app).exportPTY}, "replay": {1, (*app).replayPTY}}
+		takes   int
+		run     func(*app, *ptyFlags) error
+		formats []string
+	}{"list": {0, (*app).listPTYs, nil}, "attach": {1, (*app).attachPTY, nil}, "screenshot": {1, (*app).screenshotPTY, []string{"svg", "png"}},
+		"export": {1, (*app).exportPTY, []string{"v2", "v3", "log"}}, "replay": {1, (*app).replayPTY, nil}}
 	if len(args) == 0 {
 		return a.usageError("pty takes one of list, attach, screenshot, export, replay")
 	}
@@ -66,6 +68,10 @@ func runPTY(a *app, args []string) int {
 		return a.usageError("pty takes one of list, attach, screenshot, export, replay, not %q", args[0])
 	case len(args)-1 != verb.takes:
 		return a.usageError("pty %s takes %d arguments, got %d", args[0], verb.takes, len(args)-1)
+	case f.format != "" && verb.formats == nil:
+		return a.usageError("pty %s takes no --format", args[0])
+	case f.format != "" && !slices.Contains(verb.formats, f.format):
+		return a.usageError("--format of pty %s takes one of %s, not %q", args[0], strings.Join(verb.formats, ", "), f.format)
 	case f.speed <= 0:
 		return a.usageError("--speed takes a number above 0")
 	}

@@ -22,9 +22,6 @@ var castVersions = map[string]recording.Cast{"v2": recording.V2, "v3": recording
 
 func (a *app) exportPTY(f *ptyFlags) error {
 	version, isCast := castVersions[cmp.Or(f.format, "v2")]
-	if !isCast && f.format != "log" {
-		return fmt.Errorf("--format takes v2, v3 or log, not %q", f.format)
-	}
 	log, err := a.recordingLog(f)
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 
@@ -17,9 +16,6 @@ func (a *app) screenshotPTY(f *ptyFlags) error {
 	format := cmp.Or(f.format, "svg")
 	if f.format == "" && strings.HasSuffix(f.output, ".png") {
 		format = "png"
-	}
-	if format != "svg" && format != "png" {
-		return fmt.Errorf("--format of a picture takes svg or png, not %q", format)
 	}
 	if out, isFile := a.stdout.(*os.File); format == "png" && (f.output == "" || f.output == "-") && isFile && isTerminal(out) {
 		return errors.New("a PNG is not for reading: name a file with -o FILE.png")

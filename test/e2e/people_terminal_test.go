@@ -53,7 +53,7 @@ func TestPeopleSeeTerminals(t *testing.T) {
 			t.Errorf("the PNG in the %s: %v", name, err)
 		}
 	}
-	if _, errs, status := w.Shoal("pty", "screenshot", n, "--format", "gif", "--session", "main", "--state-dir", w.State); status != 1 || !strings.Contains(errs, "svg or png") {
+	if _, errs, status := w.Shoal("pty", "screenshot", n, "--format", "gif", "--session", "main", "--state-dir", w.State); status != 2 || !strings.Contains(errs, "svg, png") {
 		t.Errorf("a picture as gif: %d %s", status, errs)
 	}
 	if out := shoal("export", n, "--format", "v3"); !strings.HasPrefix(out, `{"version":3,`) || !strings.Contains(out, "世界") {
