@@ -27,6 +27,7 @@ type terminal struct {
 
 	turn sync.Mutex // one program or question at a time
 	lent atomic.Bool
+	asks chan chan<- struct{} // whether all signals until now have been looked at
 }
 
 // hasTerminal reports whether there is a person to turn to.
@@ -64,9 +65,10 @@ func (t *terminal) Interact(ctx context.Context, spec interp.ExecSpec) (*interp.
 	defer restore()
 	t.lent.Store(true)
 	defer t.lent.Store(false)
-	quits := make(chan os.Signal, 1) // from the keyboard; nobody listens
-	signal.Notify(quits, syscall.SIGQUIT)
-	defer signal.Stop(quits)
+	defer t.catchUp(ctx)
+	typed := make(chan os.Signal, 1) // nobody listens
+	signal.Notify(typed, os.Interrupt, syscall.SIGQUIT)
+	defer signal.Stop(typed) // returns when what was typed has come everywhere
 	res, err := t.runner.Run(ctx, proc.Spec{
 		Task: t.task, Argv: spec.Argv, Path: spec.Path, Dir: spec.Cwd, Env: append(spec.Env[:len(spec.Env):len(spec.Env)], spec.Overlay...),
 		Terminal: tty,
@@ -147,19 +149,41 @@ func (t *terminal) untilInterrupted(ctx context.Context) (context.Context, conte
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	t.asks = make(chan chan<- struct{})
+	look := func(s os.Signal) {
+		if s == syscall.SIGTERM || !t.lent.Load() {
+			cancel()
+		}
+	}
 	go func() {
 		defer signal.Stop(signals)
 		for {
 			select {
 			case s := <-signals:
-				if s == syscall.SIGTERM || !t.lent.Load() {
-					cancel()
-					return
+				look(s)
+			case answer := <-t.asks:
+				select {
+				case s := <-signals:
+					look(s)
+				default:
 				}
+				close(answer)
 			case <-ctx.Done():
 				return
 			}
 		}
 	}()
 	return ctx, cancel
+}
+
+// catchUp returns when all signals that have come have been looked at: what was
+// typed to end a program may come to this process after the program's end. Ctx is
+// of the run that untilInterrupted bounds.
+func (t *terminal) catchUp(ctx context.Context) {
+	answer := make(chan struct{})
+	select {
+	case t.asks <- answer:
+		<-answer
+	case <-ctx.Done():
+	}
 }
