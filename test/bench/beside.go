@@ -30,12 +30,12 @@ func (b *bench) beside(of func(blocked, other *server) *server, c call) probe {
 		if _, err := b.shoal(); err != nil {
 			return 0, err
 		}
-		blocked, _, err := b.relay(b.states[0], "blocked")
+		blocked, _, err := b.relay(b.warm, "blocked")
 		if err != nil {
 			return 0, err
 		}
 		defer blocked.close()
-		other, _, err := b.relay(b.states[0], "other")
+		other, _, err := b.relay(b.warm, "other")
 		if err != nil {
 			return 0, err
 		}

@@ -59,7 +59,7 @@ func (b *bench) fanOut(cost *fanCost, pace time.Duration) (float64, error) {
 		}
 	}()
 	for range subscribers + 1 {
-		l, err := b.dialKernel(b.states[0], "bench")
+		l, err := b.dialKernel(b.warm, "bench")
 		if err != nil {
 			return 0, err
 		}
@@ -70,7 +70,7 @@ func (b *bench) fanOut(cost *fanCost, pace time.Duration) (float64, error) {
 			}
 		}
 	}
-	pid, err := kernelPID(b.states[0])
+	pid, err := kernelPID(b.warm)
 	if err != nil {
 		return 0, err
 	}

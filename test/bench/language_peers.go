@@ -160,7 +160,7 @@ func (b *bench) evaluateCost(src, want string) (float64, error) {
 	if _, err := b.shoal(); err != nil {
 		return 0, err
 	}
-	pid, err := kernelPID(b.states[0])
+	pid, err := kernelPID(b.warm)
 	if err != nil {
 		return 0, err
 	}

@@ -51,7 +51,7 @@ func (b *bench) captureGrowth() (float64, error) {
 	if _, err := b.shoal(); err != nil {
 		return 0, err
 	}
-	pid, err := kernelPID(b.states[0])
+	pid, err := kernelPID(b.warm)
 	if err != nil {
 		return 0, err
 	}
@@ -145,7 +145,7 @@ func (b *bench) relayMemory() (float64, error) {
 		}
 	}()
 	for range relays {
-		s, _, err := b.relay(b.states[0], "default")
+		s, _, err := b.relay(b.warm, "default")
 		if err != nil {
 			return 0, err
 		}

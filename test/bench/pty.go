@@ -149,7 +149,7 @@ func (b *bench) drawKernel(o output) (took, worked float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	kernel, err := kernelPID(b.states[0])
+	kernel, err := kernelPID(b.warm)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -167,9 +167,6 @@ func (b *bench) drawKernel(o output) (took, worked float64, err error) {
 
 // ptyKernel is a relay to a new kernel; stop ends both.
 func (b *bench) ptyKernel() (s *server, kernel int, stop func() error, err error) {
-	if _, err := b.shoal(); err != nil { // whose state directory is the first
-		return nil, 0, nil, err
-	}
 	state, err := b.state("pty")
 	if err != nil {
 		return nil, 0, nil, err
@@ -310,12 +307,12 @@ func (b *bench) besideFlood() (flooded, calm float64, err error) {
 	if _, err := b.shoal(); err != nil {
 		return 0, 0, err
 	}
-	noisy, _, err := b.relay(b.states[0], "noisy")
+	noisy, _, err := b.relay(b.warm, "noisy")
 	if err != nil {
 		return 0, 0, err
 	}
 	defer noisy.close()
-	other, _, err := b.relay(b.states[0], "other")
+	other, _, err := b.relay(b.warm, "other")
 	if err != nil {
 		return 0, 0, err
 	}
@@ -366,7 +363,7 @@ func (b *bench) readTerminal() (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	kernel, err := kernelPID(b.states[0])
+	kernel, err := kernelPID(b.warm)
 	if err != nil {
 		return 0, err
 	}

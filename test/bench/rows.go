@@ -107,7 +107,7 @@ func (b *bench) warmStart() (float64, error) {
 	if _, err := b.shoal(); err != nil {
 		return 0, err
 	}
-	s, took, err := b.relay(b.states[0], "default")
+	s, took, err := b.relay(b.warm, "default")
 	if err != nil {
 		return 0, err
 	}

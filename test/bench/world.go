@@ -32,6 +32,7 @@ type bench struct {
 	client               float64             // resident bytes of a kernel for one client, once measured
 	oursHTTP, theirsHTTP *httpServer
 	endHTTP              func()   // ends theirs; may be nil
+	warm                 string   // state directory of the warm kernel, once shoal has started it
 	states               []string // state directories whose kernels are to be stopped
 }
 
@@ -111,6 +112,7 @@ func (b *bench) shoal() (*server, error) {
 	if b.ours, _, err = b.relay(state, "bench"); err != nil {
 		return nil, err
 	}
+	b.warm = state
 	_, err = b.ours.median(tool("shoal_exec", `{"src":"1 + 1"}`), 500)
 	return b.ours, err
 }
