@@ -52,7 +52,8 @@ type mask struct {
 // masks are all that is looked for. It is not changed any more.
 type masks struct {
 	all     []mask
-	longest int // in bytes, line breaks among them
+	longest int  // in bytes, line breaks among them
+	dotted  bool // one has an ellipsis itself
 	begin   index
 	end     index
 }
@@ -74,6 +75,7 @@ func newMasks(all []mask) *masks {
 			n += (n/minWrap + 1) * maxBreak
 		}
 		m.longest = max(m.longest, n)
+		m.dotted = m.dotted || bytes.Contains(one.text, []byte(ellipsis))
 	}
 	m.begin.sort()
 	m.end.sort()
@@ -174,6 +176,9 @@ func longest(list []mask, b []byte, i int) (n int, name string) {
 // cut off.
 func (m *masks) restAt(b []byte, i int) (n int, name string) {
 	for j := i; j+minToken <= len(b) && j-i < m.longest; j++ {
+		if !m.dotted && string(b[j:j+len(ellipsis)]) == ellipsis {
+			break // so that a text of many cuts is gone through once
+		}
 		for _, one := range m.end.get(b[j:]) {
 			if got := j + minToken - i; !one.token && got < len(one.text) && bytes.HasSuffix(one.text, b[i:i+got]) {
 				n, name = got, one.name

@@ -188,7 +188,7 @@ func TestMaskCuts(t *testing.T) {
 		}
 		for _, c := range [][3]string{
 			{"say ", first, "… and"}, {"", first, "\n…(3 lines)"}, {`{"v":"`, inJSON(first), `…"}`}, {`"`, inJSON(first), `\n…"`},
-			{"…", rest, " and"}, {"…\n", rest, ""}, {`["…`, inJSON(rest), `"]`}, {`"…\n`, inJSON(rest), `"`},
+			{"…", rest, " and"}, {"…\n", rest, ""}, {"… x…", rest, "…"}, {`["…`, inJSON(rest), `"]`}, {`"…\n`, inJSON(rest), `"`},
 		} {
 			got := s.Masked([]byte(strings.Join(c[:], "")))
 			if want := c[0] + string(maskFor("token", len(c[1]))) + c[2]; string(got) != want {
@@ -200,6 +200,27 @@ func TestMaskCuts(t *testing.T) {
 		if b := s.Masked([]byte(text)); string(b) != text {
 			t.Errorf("%q became %q", text, b)
 		}
+	}
+}
+
+// The end of a secret that has an ellipsis itself is hidden whole, and a text of
+// many cuts is gone through once, whatever the length of secrets: looked through
+// anew behind each, this one takes minutes.
+func TestMaskManyCuts(t *testing.T) {
+	s := vault(t, "dotted", "hunter2…and more")
+	if _, err := s.Secret(context.Background(), "dotted"); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(s.Masked([]byte("say …ter2…and more"))), "say …"+string(maskFor("dotted", len("ter2…and more"))); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	s = vault(t, "long", strings.Repeat("a long secret ", 200))
+	if _, err := s.Secret(context.Background(), "long"); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Repeat("…", 4<<20)
+	if got := s.Masked([]byte(text)); string(got) != text {
+		t.Error("cuts became something else")
 	}
 }
 
