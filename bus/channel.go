@@ -103,10 +103,7 @@ func (b *Bus) roomLocked(c *channel) {
 		b.wide += longer
 		return
 	}
-	if need > len(c.events)-longer {
-		need = len(c.events) - longer
-	}
-	b.keepLocked(c, need)
+	b.keepLocked(c, min(need, len(c.events)-longer))
 }
 
 // keepLocked lets all but the newest n events go.

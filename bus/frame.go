@@ -90,18 +90,18 @@ func (c *Cursor) readyFrames() ([]byte, *messages.Dropped, bool) {
 	}
 	c.bus.mu.Lock()
 	defer c.bus.mu.Unlock()
-	out = c.ch.framesFrom(c.pos, &c.pos)
+	out, c.pos = c.ch.framesFrom(c.pos)
 	c.at = c.pos
 	return out, nil, len(out) > 0
 }
 
 // framesFrom are the frames of events numbered seq and up that stand side by
 // side; none if the ring does not reach back to seq, or the event there came
-// before there was a reader of frames. Next becomes the number behind them.
-func (c *channel) framesFrom(seq uint64, next *uint64) []byte {
+// before there was a reader of frames. Next is the number behind them.
+func (c *channel) framesFrom(seq uint64) (out []byte, next uint64) {
 	first := c.first(true)
 	if seq < first || seq >= c.next {
-		return nil
+		return nil, seq
 	}
 	run := c.events[seq-first:]
 	n, size := 0, 0
@@ -110,10 +110,9 @@ func (c *channel) framesFrom(seq uint64, next *uint64) []byte {
 		n++
 	}
 	if n == 0 {
-		return nil
+		return nil, seq
 	}
-	*next = seq + uint64(n)
-	return run[0].frame[:size:size]
+	return run[0].frame[:size:size], seq + uint64(n)
 }
 
 // noFrame stands for a missing Options.Frame.
